@@ -75,8 +75,8 @@ class NoAnswer(Record):
 
     Attributes:
         error: What the call raised.
-        problem: Why the service fails, with the remedy; empty when AWS answered with an error, and when the
-            SDK did not make the call.
+        problem: Why the service fails, with the remedy; empty when AWS answered with an error or without an
+            element, and when the SDK did not make the call.
     """
 
     error: Exception
@@ -127,6 +127,9 @@ class Asker:
         except (*translation.NO_ANSWER_ERRORS, BotoCoreError) as error:
             if not self._again and (role := role_error(self._config, error)) is not None:
                 raise role from error
+            if hasattr(error, errors.ELEMENT):  # AWS has answered, and may answer other calls
+                self._keys_accepted = True
+                return NoAnswer(error)
             if not self._keys_accepted and (wrong := _unknown_region(self._config, service)):
                 raise CloudError(wrong) from error
             return NoAnswer(
