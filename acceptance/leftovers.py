@@ -92,21 +92,27 @@ def _delete(kind: Kind, tags: Mapping[str, str]) -> Iterator[tuple[str, str]]:
     for key, value in tags.items():
         try:
             found = kind.find(key, value)
-        except (ClientError, BotoCoreError) as error:
-            yield f"perhaps {kind.name}s", str(error)
+        except Exception as error:  # noqa: BLE001 - also an answer that can't be read: other kinds come after it
+            yield f"perhaps {kind.name}s", _reason(error)
             continue
         for identifier in found:
             try:
                 kind.delete(identifier)
-            except (ClientError, BotoCoreError) as error:
+            except Exception as error:  # noqa: BLE001 - the same
                 if not _says_gone(error):
-                    yield f"{kind.name} {identifier}", str(error)
+                    yield f"{kind.name} {identifier}", _reason(error)
             else:
                 yield f"{kind.name} {identifier}", "is being deleted"
 
 
+def _reason(error: Exception) -> str:
+    """AWS's or the SDK's words; another error means that an element is missing, and says only which."""
+    is_told = isinstance(error, ClientError | BotoCoreError)
+    return str(error) if is_told else f"the answer can't be read: {type(error).__name__}: {error}"
+
+
 def _code(error: Exception) -> str:
-    return str(error.response["Error"]["Code"]) if isinstance(error, ClientError) else ""
+    return str(error.response["Error"].get("Code", "")) if isinstance(error, ClientError) else ""
 
 
 def _says_gone(error: Exception) -> bool:

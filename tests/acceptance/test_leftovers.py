@@ -2,6 +2,8 @@
 
 from dataclasses import replace
 
+import pytest
+
 from acceptance.account import simulated
 from acceptance.leftovers import delete_all
 from testbed.cloud import FakeAws
@@ -36,3 +38,31 @@ def test_associated_group(fake_aws: FakeAws, world: World) -> None:
     assert delete_all(account, {"run": "one"}) == {}
     of_run = [{"Name": "tag:run", "Values": ["one"]}]
     assert world.ec2.describe_security_groups(Filters=of_run)["SecurityGroups"] == []
+
+
+UNREAD: dict[str, tuple[str, str, str]] = {
+    "DescribeVpcs": (r"(?s)<vpcSet(/>|>.*</vpcSet>)", "perhaps target groups", "KeyError: 'Vpcs'"),
+    "DescribeVolumes": (r"<volumeId>.*?</volumeId>", "perhaps volumes", "KeyError: 'VolumeId'"),
+    "DescribeSnapshots": (r"(?s)\A.*\Z", "perhaps snapshots", "ResponseParserError"),
+}
+"""By a call of the clean-up: what is missing in its answers, the kind that it lists, and the reason."""
+
+
+@pytest.mark.parametrize("action", UNREAD)
+def test_unreadable(fake_aws: FakeAws, world: World, action: str) -> None:
+    """If an answer can't be read, all other kinds are deleted, and what may be left is listed."""
+    account = simulated(fake_aws, world.image_id)
+    tags = [{"Key": "run", "Value": "one"}]
+    specified = [{"ResourceType": kind, "Tags": tags} for kind in ("volume", "subnet")]
+    world.ec2.create_volume(AvailabilityZone=world.zone, Size=1, TagSpecifications=specified[:1])
+    subnet = world.ec2.create_subnet(
+        VpcId=world.vpc_id, CidrBlock="10.0.9.0/24", TagSpecifications=specified[1:]
+    )["Subnet"]
+    missing, kind, why = UNREAD[action]
+    fake_aws.rule(action=action, replace=[[missing, ""]])
+    left = delete_all(account, {"run": "one"}, seconds=0.1)
+    assert why in left.get(kind, ""), left
+    assert subnet["SubnetId"] not in str(world.ec2.describe_subnets())
+    fake_aws.clear_rules()
+    assert delete_all(account, {"run": "one"}) == {}
+    assert world.state() == world.empty
