@@ -2,9 +2,11 @@
 
 from typing import Any
 
+from moto.ec2.models import nat_gateways
 from moto.ec2.models.elastic_ip_addresses import ElasticAddress, ElasticAddressBackend
 from moto.ec2.models.elastic_network_interfaces import NetworkInterface
 from moto.ec2.models.instances import InstanceBackend
+from moto.ec2.models.nat_gateways import NatGatewayBackend
 from moto.ec2.responses.elastic_ip_addresses import ElasticIPAddresses
 from moto.ec2.responses.elastic_network_interfaces import ElasticNetworkInterfaces
 
@@ -43,13 +45,36 @@ def known_allocation(original: Original, backend: Any, allocation_ids: list[str]
 
 @PATCHES.around(ElasticAddressBackend, "associate_address")
 def moved_address(original: Original, backend: Any, *positional: Any, **keywords: Any) -> Any:
-    """EC2 takes a reassociated address from its old interface; moto showed it on both."""
+    """EC2 takes a reassociated address from its old interface; moto showed it on both.
+
+    A service's interface keeps its address (hashicorp/terraform-provider-aws issue 3572); moto moved it.
+    """
     holders = {address.public_ip: address.eni for address in backend.addresses}
+    wanted = keywords.get("allocation_id")
+    if any(
+        each.allocation_id == wanted and each.eni and each.eni.requester_managed for each in backend.addresses
+    ):
+        refuse("AuthFailure", "You do not have permission to access the specified resource.")
     moved = original(backend, *positional, **keywords)
     former = holders.get(moved.public_ip)
     if former is not None and former is not moved.eni:
         former.public_ip = None
     return moved
+
+
+@PATCHES.around(nat_gateways, "random_private_ip")
+def free_address(original: Original) -> None:
+    """A NAT gateway gets a free address of its subnet; moto took any address."""
+    del original
+
+
+@PATCHES.around(NatGatewayBackend, "create_nat_gateway")
+def managed_interface(original: Original, backend: Any, *positional: Any, **keywords: Any) -> Any:
+    """The interface of a NAT gateway is AWS's, and its description says so; moto's was like any other."""
+    gateway = original(backend, *positional, **keywords)
+    interface = gateway._eni  # noqa: SLF001 - moto has no other way
+    interface.requester_managed, interface.description = True, f"Interface for NAT Gateway {gateway.id}"
+    return gateway
 
 
 @PATCHES.around(ElasticIPAddresses, "associate_address")

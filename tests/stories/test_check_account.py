@@ -60,6 +60,7 @@ def far(world: World, fake_aws: FakeAws) -> Far:
     elbv2.create_target_group(Name="proxies", VpcId=world.vpc_id, TargetType="alb", **port)
     elbv2.create_target_group(Name="quic", VpcId=world.vpc_id, Protocol="QUIC", Port=443)
     elbv2.create_target_group(Name="ips", VpcId=world.vpc_id, TargetType="ip", **port)
+    elbv2.create_target_group(Name="six", VpcId=world.vpc_id, TargetType="ip", IpAddressType="ipv6", **port)
     listener = {"Protocol": "TCP", "LoadBalancerPort": 80, "InstancePort": 80}
     elb = fake_aws.client("elb")
     elb.create_load_balancer(LoadBalancerName="far", Listeners=[listener], Subnets=[subnet_id])
@@ -119,6 +120,7 @@ def misfits(world: World, far: Far) -> dict[str, tuple[dict[str, Any], str, str]
         "no-targets": ({"lb_target_groups": ["proxys"]}, "lb_target_groups/0", "correct lb_target_groups"),
         "targets": ({"lb_target_groups": [{"name": "far", "port": 80}]}, "lb_target_groups/far/name", ""),
         "balancers": ({"lb_target_groups": ["ips", "proxies"]}, "lb_target_groups/1", ""),
+        "family": ({"lb_target_groups": ["ips", "six"]}, "lb_target_groups/1", "give it one"),
         "arn": ({"lb_target_groups": ["ips", {"arn": TARGET_GROUP}]}, "lb_target_groups/1/arn", ""),
         "table": ({"advertised_routes": [route]}, "advertised_routes/0/table_id", ""),
         "cancelled": ({"capacity_reservation": {"id": cancelled(world)}}, reservation, ""),

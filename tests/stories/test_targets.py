@@ -123,10 +123,11 @@ def test_ipv6(
     traffic: Traffic,
     network: WriteNetwork,
     targets: Targets,
-    leftovers: ListResources,
     failure: WriteError,
+    fake_aws: FakeAws,
+    world: World,
 ) -> None:
-    """A group of IPv6 addresses gets the VM's IPv6 address; a VM without one is undone."""
+    """A group of IPv6 addresses gets the VM's IPv6 address; a VM without one is not launched."""
     arn = traffic.add_group("v6", TargetType="ip", IpAddressType="ipv6")
     networks = {
         "v4": network(ADDRESS, nic_group="front"),
@@ -134,13 +135,33 @@ def test_ipv6(
     }
     create_vm({"lb_target_groups": ["v6"]}, networks).ok()
     assert targets() == {("v6", "2001:db8:1::10", 80)}
-    answer = create_vm({"lb_target_groups": ["v6"]}, {"v4": network("10.0.1.11")}, agent_id="agent-2")
-    message = (
-        f"Target group '{arn}' has IP address type ipv6, but the VM's first interface has no such address: "
-        "give it one, or use a target group of the other type"
+    traffic.add_group("ips", TargetType="ip")
+    lacking = (
+        "Target group '{}' has IP address type {}, but the VM's first interface has no such address: give it "
+        "one, or use a target group of the other type"
     )
-    assert answer.error == failure("CloudError", message)
-    assert len(leftovers()["instances"]) == 1
+    instances = traffic.add_group("v6-instances", TargetType="instance", IpAddressType="ipv6")
+    primary = (
+        f"Target group '{instances}' has target type instance and IP address type ipv6, so it needs the VM's "
+        "primary IPv6 address: set primary_ipv6, or use a target group of type ip"
+    )
+    six, v4 = {"v6": network("2001:db8:1::11")}, {"v4": network("10.0.1.11")}
+    native = ["<ipv6Native>false", "<ipv6Native>true"]
+    refused: list[tuple[str, dict[str, Any], list[list[str]], str]] = [
+        ("v6", v4, [], lacking.format(arn, "ipv6")),
+        ("v6-instances", v4, [], lacking.format(instances, "ipv6")),
+        ("v6-instances", six, [], primary),
+        ("ips", six, [native], lacking.format(traffic.target_groups["ips"], "ipv4")),
+        (traffic.target_group, six, [native], lacking.format(traffic.target_group_arn, "ipv4")),
+    ]
+    fake_aws.forget_calls()
+    for name, networks, replace, message in refused:
+        fake_aws.rule(action="DescribeSubnets", times=1, replace=replace)
+        answer = create_vm({"lb_target_groups": [name]}, networks, agent_id="agent-2")
+        assert answer.error == failure("CloudError", message)
+    assert "RunInstances" not in fake_aws.actions()
+    world.ec2.modify_subnet_attribute(SubnetId=world.subnet_id, AssignIpv6AddressOnCreation={"Value": True})
+    create_vm({"lb_target_groups": ["v6-instances"], "primary_ipv6": True}, six, agent_id="agent-3").ok()
 
 
 @pytest.mark.usefixtures("group")

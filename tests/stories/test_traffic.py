@@ -127,6 +127,31 @@ def test_elastic_ip_of_another_vm(
     assert traffic.state()["associations"] == nics(vm_cid)
 
 
+@pytest.mark.parametrize("kind", ["interface", "gateway", "service", "ipv6-only"])
+def test_elastic_ip_of_a_service(
+    create_vm: CreateVm, network: WriteNetwork, traffic: Traffic, world: World, fake_aws: FakeAws, kind: str
+) -> None:
+    """An elastic IP that a service of AWS keeps, or no interface can have, is refused before the launch."""
+    ec2, address = world.ec2, traffic.allocation_id
+    message, networks = "", {"private": network(), "public": {"type": "vip", "ip": traffic.public_ip}}
+    if kind == "interface":
+        nic = ec2.create_network_interface(SubnetId=world.subnet_id)["NetworkInterface"]
+        ec2.associate_address(AllocationId=address, NetworkInterfaceId=nic["NetworkInterfaceId"])
+    elif kind == "gateway":
+        made = ec2.create_nat_gateway(SubnetId=world.subnet_id, AllocationId=address)["NatGateway"]
+        message = f" of AWS's (Interface for NAT Gateway {made['NatGatewayId']}) has it. Allocate another one"
+    elif kind == "service":
+        by = ["<domain>", "<serviceManaged>nlb</serviceManaged><domain>"]
+        fake_aws.rule(action="DescribeAddresses", replace=[by])
+        message = f"Elastic IP {traffic.public_ip} can't move to the VM: the service nlb has it"
+    else:
+        fake_aws.rule(action="DescribeSubnets", replace=[["<ipv6Native>false", "<ipv6Native>true"]])
+        message = f"needs an interface with an IPv4 address, but subnet '{world.subnet_id}' is IPv6-only"
+    answer = create_vm(networks=networks)
+    assert message in (answer.error or {"message": ""})["message"]
+    assert bool(answer.error) is ("RunInstances" not in fake_aws.actions()) is bool(message)
+
+
 @pytest.mark.parametrize(
     ("ip", "message"),
     [

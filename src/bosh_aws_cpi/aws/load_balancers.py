@@ -37,8 +37,18 @@ class ResolvedTargetGroup(Record):
     arn: str
     port: int | None
     """The port of the VM; None for an instance at the group's default port."""
-    family: str = ""
-    """"ipv4" or "ipv6" for a group of addresses; empty for a group of instances."""
+    family: str = "ipv4"
+    """The family of the addresses at which it reaches its targets, "ipv4" or "ipv6"."""
+    is_of_addresses: bool = False
+    """Whether its targets are addresses, and not instances."""
+
+    @property
+    def lacking(self) -> str:
+        """The error for a VM without an address of the family."""
+        return (
+            f"Target group '{self.arn}' has IP address type {self.family}, but the VM's first interface has "
+            "no such address: give it one, or use a target group of the other type"
+        )
 
 
 class Target(Record):
@@ -137,9 +147,10 @@ def target_groups(
 
 def _resolve(group: "TargetGroupTypeDef", port: int | None) -> ResolvedTargetGroup:
     arn, default_port = group["TargetGroupArn"], group.get("Port")
+    family = group.get("IpAddressType", "ipv4")
     if group.get("TargetType") == "ip":
-        return ResolvedTargetGroup(arn, port or default_port, group.get("IpAddressType", "ipv4"))
-    return ResolvedTargetGroup(arn, port if port != default_port else None)
+        return ResolvedTargetGroup(arn, port or default_port, family, is_of_addresses=True)
+    return ResolvedTargetGroup(arn, port if port != default_port else None, family)
 
 
 def check(client: "ElasticLoadBalancingClient", names: Sequence[str], vpc_id: str) -> None:

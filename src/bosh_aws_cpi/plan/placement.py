@@ -55,6 +55,12 @@ def ipv6_only_problem(subnet: Subnet) -> str:
     )
 
 
+def families(plan: NicPlan, subnet: Subnet) -> frozenset[str]:
+    """The families of the addresses that an interface will have, "ipv4" and "ipv6"."""
+    given = {"ipv4": plan.ipv4_address, "ipv6": plan.ipv6_address}
+    return frozenset(map(str.lower, subnet.families)) | {each for each, address in given.items() if address}
+
+
 def zone_problems(
     name: str, subnets: Sequence[Subnet], vm_zone: str, disks: Sequence[Volume], *, is_any_zone: bool = False
 ) -> Iterator[Problem]:

@@ -73,14 +73,14 @@ def gather(cloud: Cloud, wanted: WantedVm, ask: Ask = ask_now) -> VmFacts:
         if template
         else None,
         group_ids=_group_ids(cloud, wanted.groups, vpc_id, ask) if vpc_id else (),
-        traffic=_traffic(cloud, wanted, vpc_id, ask) if vpc_id else None,
+        traffic=_traffic(cloud, wanted, subnets, vpc_id, ask) if vpc_id and subnets else None,
     )
 
 
-def _vpc_id(wanted: WantedVm, subnets: Mapping[str, Subnet]) -> str:
-    """The VPC of all the VM's subnets; empty if one is missing, or they are in several, as the plan says."""
-    first, *others = {subnet.vpc_id for subnet in subnets.values()} or {""}
-    return "" if others or not subnets.keys() >= {*wanted.subnet_ids} else first
+def _vpc_id(wanted: WantedVm, subnets: Mapping[str, Subnet]) -> str | None:
+    """The VPC of all the VM's subnets; None if one is missing, or they are in several, as the plan says."""
+    vpc_ids = {subnet.vpc_id for subnet in subnets.values()}
+    return vpc_ids.pop() if len(vpc_ids) == 1 and subnets.keys() >= {*wanted.subnet_ids} else None
 
 
 def find_image(cloud: Cloud, stemcell_cid: str) -> Image:
@@ -135,8 +135,10 @@ def _group_ids(cloud: Cloud, groups: Mapping[str, str], vpc_id: str, ask: Ask) -
     return [each for each in dict.fromkeys(group_ids) if each is not None]
 
 
-def _traffic(cloud: Cloud, wanted: WantedVm, vpc_id: str, ask: Ask) -> "Traffic | None":
+def _traffic(
+    cloud: Cloud, wanted: WantedVm, subnets: Mapping[str, Subnet], vpc_id: str, ask: Ask
+) -> "Traffic | None":
     properties = wanted.properties
     if not (properties.lb_target_groups or properties.elbs or properties.advertised_routes or wanted.vip):
         return None
-    return look_up(cloud, properties, wanted.vip, vpc_id, ask)
+    return look_up(cloud, wanted, subnets, vpc_id, ask)

@@ -16,11 +16,12 @@ from bosh_aws_cpi.aws.sdk.errors import may_have_taken_effect
 from bosh_aws_cpi.cpi.cloud import Cloud
 from bosh_aws_cpi.cpi.lookup import Ask
 from bosh_aws_cpi.cpi.undo import Undo
+from bosh_aws_cpi.cpi.vms.create.parse import WantedVm
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.jsontext import Json
-from bosh_aws_cpi.model import Instance, Vip
+from bosh_aws_cpi.model import Instance, NicPlan, Subnet, Vip
+from bosh_aws_cpi.plan import placement
 from bosh_aws_cpi.properties.vm import TargetGroup as WantedGroup
-from bosh_aws_cpi.properties.vm import VmProperties
 from bosh_aws_cpi.records import EMPTY, Record
 
 if TYPE_CHECKING:
@@ -46,12 +47,23 @@ class Traffic(Record):
         return record_tags(Target(group.arn, "", group.port) for group in self.target_groups)
 
 
-def look_up(cloud: Cloud, properties: VmProperties, vip: Vip | None, vpc_id: str, ask: Ask) -> Traffic:
+def look_up(
+    cloud: Cloud, wanted_vm: WantedVm, subnets: Mapping[str, Subnet], vpc_id: str, ask: Ask
+) -> Traffic:
     """Look up the resources that will send traffic to a VM.
+
+    Args:
+        cloud: The cloud.
+        wanted_vm: The VM.
+        subnets: Its subnets, by id.
+        vpc_id: Their VPC.
+        ask: Makes each lookup.
 
     Raises:
         CloudError: One of them does not exist, or can't send traffic to this VM.
     """
+    properties, vip, (first, *_) = wanted_vm.properties, wanted_vm.vip, wanted_vm.nic_plans
+    families = placement.families(first, subnets[first.subnet_id])
     balancers = list(dict.fromkeys(properties.elbs))
     wanted = [(route.table_id, route.destination) for route in properties.advertised_routes]
     groups: dict[str, list[WantedGroup]] = {}
@@ -60,7 +72,7 @@ def look_up(cloud: Cloud, properties: VmProperties, vip: Vip | None, vpc_id: str
     answers = [
         ask(f"lb_target_groups.{properties.lb_target_groups.index(named[0])}", look_up_groups)
         for named in groups.values()
-        for look_up_groups in [partial(_target_groups, cloud, named, vpc_id)]
+        for look_up_groups in [partial(_target_groups, cloud, named, vpc_id, first, families)]
     ]
     for name in balancers:
         look_up_balancer = partial(load_balancers.check, cloud.clients.elb, [name], vpc_id)
@@ -71,19 +83,38 @@ def look_up(cloud: Cloud, properties: VmProperties, vip: Vip | None, vpc_id: str
         routes=wanted,
         tables=_tables(cloud, [table_id for table_id, _ in wanted], vpc_id, ask) if wanted else {},
         vip=vip,
-        elastic_ip=ask("networks", lambda: elastic_ips.find(cloud.ec2, vip.ip)) if vip else None,
+        elastic_ip=ask("networks", lambda: _elastic_ip(cloud, vip, wanted_vm, subnets)) if vip else None,
     )
 
 
-def _target_groups(cloud: Cloud, wanted: Sequence[WantedGroup], vpc_id: str) -> list[ResolvedTargetGroup]:
+def _target_groups(
+    cloud: Cloud, wanted: Sequence[WantedGroup], vpc_id: str, first: NicPlan, families: frozenset[str]
+) -> list[ResolvedTargetGroup]:
     groups = load_balancers.target_groups(cloud.clients.elbv2, wanted, vpc_id, cloud.config.aws.region)
     for group in groups:
-        if group.family and not cloud.config.aws.looks_at_deleted_vms:
+        if group.family not in families:
+            raise CloudError(group.lacking)
+        if group.family == "ipv6" and not (group.is_of_addresses or first.is_ipv6_primary):
+            raise CloudError(
+                f"Target group '{group.arn}' has target type instance and IP address type ipv6, so it needs "
+                "the VM's primary IPv6 address: set primary_ipv6, or use a target group of type ip"
+            )
+        if group.is_of_addresses and not cloud.config.aws.looks_at_deleted_vms:
             raise CloudError(
                 f"Target group '{group.arn}' has target type ip: with aws.fast_path_delete, set "
                 "aws.deregister_on_delete too, so that delete_vm deregisters the VM's address"
             )
     return groups
+
+
+def _elastic_ip(cloud: Cloud, vip: Vip, vm: WantedVm, subnets: Mapping[str, Subnet]) -> ElasticIp:
+    nic = [each for each in vm.nic_plans if each.card_index == vip.card_index][vip.position]
+    if "ipv4" not in placement.families(nic, subnets[nic.subnet_id]):
+        raise CloudError(
+            f"Elastic IP {vip.ip} needs an interface with an IPv4 address, but subnet '{nic.subnet_id}' is "
+            "IPv6-only: remove the vip network, or use a subnet with IPv4"
+        )
+    return elastic_ips.find(cloud.ec2, vip.ip)
 
 
 def route_traffic(cloud: Cloud, traffic: Traffic, instance: Instance, undo: Undo) -> None:
@@ -197,12 +228,9 @@ def _restore(ec2: "EC2Client", route: _PointedRoute, target: Json) -> None:
 
 def _target(group: ResolvedTargetGroup, instance: Instance) -> Target:
     """The VM as a target: its id, or the first interface's primary address."""
-    if not group.family:
+    if not group.is_of_addresses:
         return Target(group.arn, instance.vm_cid, group.port)
     address = instance.nics[0].primary_address(group.family)
     if address is None:
-        raise CloudError(
-            f"Target group '{group.arn}' has IP address type {group.family}, but the VM's first interface "
-            f"has no such address: give it one, or use a target group of the other type"
-        )
+        raise CloudError(group.lacking)
     return Target(group.arn, address, group.port)
