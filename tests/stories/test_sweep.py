@@ -349,15 +349,62 @@ def test_named_resource_that_is_no_stray(
     assert "ec2:DescribeVolumes" in refused["error"]
 
 
+SNAPSHOTS = ("snapshot of the failed image", "snapshot", "snapshot of a copy", "snapshot of a volume")
+INTERFACES = ("interface", "somebody's interface")
+UNLISTED: dict[str, tuple[str, tuple[str, ...], tuple[str, ...]]] = {
+    "DescribeImages": ("AMI", ("failed image", "image"), ("5 snapshots", *SNAPSHOTS)),
+    "DescribeSnapshots": ("snapshot", SNAPSHOTS, ("1 AMI", "image")),
+    "DescribeVolumes": ("volume", ("disk", "upload", "volume"), ("",)),
+    "DescribeNetworkInterfaces": ("interface", INTERFACES, ("",)),
+    "DescribeSubnets": ("subnet", (), ("",)),
+    "DescribePlacementGroups": ("placement group", ("placement group",), ("",)),
+    "DescribeInstances": (
+        "instance",
+        ("instance",),
+        ("1 volume, 2 interfaces, 1 placement group", "volume", *INTERFACES, "placement group"),
+    ),
+}
+"""By action: the kind that it lists, its strays; the report's words for what is not judged, and their names."""
+
+
+@pytest.mark.parametrize("action", UNLISTED)
+def test_kind_that_can_not_be_listed(
+    tagged: TaggedResources, sweep: Sweep, fake_aws: FakeAws, action: str
+) -> None:
+    """All other kinds are swept but what can't be judged without the missing list, which the report says."""
+    kind, unlisted, (said, *unjudged) = UNLISTED[action]
+    ids = tagged.fill()
+    fake_aws.rule(action=action, replace=[[r"(?s)<(\w+Set)(/>|>.*</\1>)", ""]])
+    left = {ids[name] for name in ids.keys() - {*unlisted, *unjudged}}
+    answer = sweep(*ANY_AGE)
+    lines = answer.stdout.decode().splitlines()
+    assert answer.returncode == 1
+    assert f"{kind}s not listed" in str(lines)
+    assert (f"Not judged without these lists: {said}" in lines) is bool(said)
+    assert f"Not listed: {kind}s: " in answer.stderr
+    assert f"(ec2:{action}, without " in answer.stderr
+    told = sweep("--json", "--delete", *ANY_AGE).document
+    assert (told["not_listed"], {stray["id"] for stray in told["strays"]}) == ([kind], left)
+
+
 def test_snapshots_that_may_not_be_listed(tagged: TaggedResources, sweep: Sweep, fake_aws: FakeAws) -> None:
     """Without the permission DescribeSnapshots, all other kinds are listed; the exit status is 1."""
-    tagged.snapshot(bosh_stemcell="call-1")
     volume_id = tagged.volume(**GONE)
     fake_aws.rule(action="DescribeSnapshots", error=REFUSED)
-    answer = sweep("--json")
-    assert [stray["id"] for stray in answer.document["strays"]] == [volume_id]
-    assert (answer.returncode, answer.document["not_listed"]) == (1, ["snapshot"])
-    assert "Snapshots are left out" in answer.stderr
+    answer = sweep()
+    assert (answer.returncode, volume_id in answer.stdout.decode()) == (1, True)
+    assert "snapshots not permitted" in answer.stdout.decode()
+    assert "Allow ec2:DescribeSnapshots in the policy" in answer.stderr
+
+
+def test_disk_that_can_not_be_judged(tagged: TaggedResources, sweep: Sweep, fake_aws: FakeAws) -> None:
+    """A disk that is named is kept if a list is missing without which it can't be judged."""
+    volume_id = tagged.volume(**GONE)
+    fake_aws.rule(action="DescribeInstances", error=REFUSED)
+    (stray,) = sweep("--json", "--delete", "--disk", volume_id, *ANY_AGE).document["strays"]
+    assert (stray["id"], stray["outcome"]) == (volume_id, "failed")
+    assert "it was not judged, because these could not be listed: instance" in stray["error"]
+    assert "DeleteVolume" not in fake_aws.actions()
 
 
 def test_groups_that_may_not_be_listed(tagged: TaggedResources, sweep: Sweep, fake_aws: FakeAws) -> None:
@@ -367,15 +414,15 @@ def test_groups_that_may_not_be_listed(tagged: TaggedResources, sweep: Sweep, fa
     answer = sweep()
     assert answer.returncode == 0
     assert "placement groups not permitted" in answer.stdout.decode()
-    assert "Placement groups are left out: DescribePlacementGroups failed with " in answer.stderr
+    assert "Not listed: placement groups: DescribePlacementGroups failed with " in answer.stderr
 
 
 def test_not_carried_out(cpi: Cpi, sweep: Sweep, fake_aws: FakeAws) -> None:
     """Without a permission, a Director or a configuration, the command says why; the exit status is 2."""
-    fake_aws.rule(action="DescribeVolumes", error=REFUSED)
+    fake_aws.rule(action="*", error=REFUSED)
     refused = sweep()
     assert (refused.returncode, refused.stdout) == (2, b"")
-    assert "DescribeVolumes failed with UnauthorizedOperation" in refused.stderr
+    assert "Nothing can be listed: snapshots: DescribeSnapshots failed with Unauthorized" in refused.stderr
     wrong = cpi.run("sweep")
     assert (wrong.returncode, wrong.stdout) == (2, b"")
     assert "the following arguments are required: --director" in wrong.stderr

@@ -3,7 +3,7 @@
 Certainty comes before completeness: a resource that BOSH may still know, or that is in use, is not a stray.
 """
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timedelta
 from enum import Enum
@@ -27,7 +27,7 @@ from bosh_aws_cpi.plan.tag_plan import (
     SPREAD_TAG,
     STEMCELL_TAG,
 )
-from bosh_aws_cpi.records import Record
+from bosh_aws_cpi.records import EMPTY, Record
 from bosh_aws_cpi.tag_names import DISK_METADATA, VM_METADATA
 
 SEEN_TAG: Final = "bosh_sweep_seen"
@@ -110,6 +110,10 @@ _Verdict = tuple[str, Removal] | None
 """Why a resource is a stray, and how it may be deleted; None if it is not certainly a stray."""
 
 
+class _Unlisted(Exception):
+    """A verdict needs the list of a kind that could not be listed."""
+
+
 class Inventory(Record):
     """The resources to search for strays.
 
@@ -117,10 +121,12 @@ class Inventory(Record):
         director: The Director's UUID.
         resources: Those that EC2's filter found for the Director's tag, and all AMIs of the account: any of
             them may use a snapshot.
+        not_listed: The kinds that could not be listed, each with "not permitted" or "not listed".
     """
 
     director: str
     resources: Sequence[Resource]
+    not_listed: Mapping[Kind, str] = EMPTY
 
     @cached_property
     def own(self) -> Mapping[Kind, Sequence[Resource]]:
@@ -135,11 +141,33 @@ class Inventory(Record):
 
     def judge(self, resource: Resource) -> Stray | None:
         """Return a resource as a stray; None if it is not certainly one."""
+        verdict = self._verdict(resource)
+        since = _first_seen(resource) if resource.kind in _KINDS_AGED_BY_MARK else resource.created
+        return None if verdict is None or isinstance(verdict, _Unlisted) else Stray(resource, *verdict, since)
+
+    def _verdict(self, resource: Resource) -> "_Verdict | _Unlisted":
         if resource.tags.get(DIRECTOR_TAG) != self.director or resource.state in _TRANSIENT_STATES:
             return None
-        verdict = _JUDGES[resource.kind](resource, self)
-        since = _first_seen(resource) if resource.kind in _KINDS_AGED_BY_MARK else resource.created
-        return None if verdict is None else Stray(resource, *verdict, since)
+        try:
+            return _JUDGES[resource.kind](resource, self)
+        except _Unlisted as unlisted:
+            return unlisted
+
+    def listed(self, kind: Kind) -> Sequence[Resource]:
+        """The Director's own resources of a kind, of which a verdict needs all.
+
+        Raises:
+            _Unlisted: They could not be listed, so the resource is not judged.
+        """
+        if kind in self.not_listed:
+            raise _Unlisted(kind)
+        return self.own[kind]
+
+    @cached_property
+    def not_judged(self) -> Mapping[Kind, int]:
+        """The numbers of own resources, by kind, whose verdict needs a list that is missing."""
+        verdicts = ((each.kind, self._verdict(each)) for each in chain.from_iterable(self.own.values()))
+        return Counter(kind for kind, verdict in verdicts if isinstance(verdict, _Unlisted))
 
     def why_no_stray(self, named: Resource | None) -> str:
         """Why a named volume or instance is no stray; None is for one that does not exist."""
@@ -152,14 +180,15 @@ class Inventory(Record):
             return f"its tag {DIRECTOR_TAG} is missing, or is not this Director's UUID"
         if known := _known_disk_tags(named) if is_disk else VM_METADATA & named.tags.keys():
             return f"it has the tag {min(known)}, so the Director may know it"
-        if not is_disk:
-            return f"it lacks the tag {AGENT_TAG}"
-        return "its VM exists, or no tag says what the CPI created it for"
+        if named.kind in self.not_listed or isinstance(self._verdict(named), _Unlisted):
+            return f"it was not judged, because these could not be listed: {', '.join(self.not_listed)}"
+        its_vm = "its VM exists, or no tag says what the CPI created it for"
+        return its_vm if is_disk else f"it lacks the tag {AGENT_TAG}"
 
     @cached_property
     def agents(self) -> frozenset[str]:
         """The agents whose instance exists."""
-        alive = (each for each in self.own["instance"] if each.state not in _ENDING_STATES)
+        alive = (each for each in self.listed("instance") if each.state not in _ENDING_STATES)
         return frozenset(each.tags.get(AGENT_TAG, "") for each in alive)
 
     @cached_property
@@ -174,13 +203,13 @@ class Inventory(Record):
     @cached_property
     def sources_being_copied(self) -> frozenset[str | None]:
         """The AMIs of which a copy is pending: EC2 does not list a pending copy's snapshots."""
-        pending = (each.tags.get(SOURCE_TAG) for each in self.own["AMI"] if each.state == "pending")
+        pending = (each.tags.get(SOURCE_TAG) for each in self.listed("AMI") if each.state == "pending")
         return frozenset(pending) - {None}
 
     @cached_property
     def groups_in_use(self) -> frozenset[str]:
         """The placement groups that have an instance."""
-        return frozenset(each.group for each in self.own["instance"] if each.state != "terminated")
+        return frozenset(each.group for each in self.listed("instance") if each.state != "terminated")
 
 
 def _image(image: Resource, there: Inventory) -> _Verdict:
@@ -188,7 +217,7 @@ def _image(image: Resource, there: Inventory) -> _Verdict:
         return None
     if image.state in _UNUSABLE:
         return f"a stemcell that EC2 could not create: {image.state}", Removal.DELETE
-    without_ami = {each.resource_id for each in there.own["snapshot"] if AMI_TAG not in each.tags}
+    without_ami = {each.resource_id for each in there.listed("snapshot") if AMI_TAG not in each.tags}
     if image.state != "available" or without_ami.isdisjoint(image.snapshot_ids):
         return None
     return "perhaps of an interrupted create_stemcell", Removal.BY_HAND
@@ -245,8 +274,8 @@ def _known_disk_tags(volume: Resource) -> frozenset[str]:
 
 def _interface(interface: Resource, there: Inventory) -> _Verdict:
     """Judge an interface; its description shows whether this program created it for the agent."""
-    agent = _lost_agent(interface, there)
-    if interface.state != "available" or agent is None:
+    agent = _lost_agent(interface, there) if interface.state == "available" else None
+    if agent is None:
         return None
     if interface.description == nics.description(there.director, agent):
         return "of a VM that is gone", Removal.DELETE
@@ -256,7 +285,7 @@ def _interface(interface: Resource, there: Inventory) -> _Verdict:
 def _lost_agent(resource: Resource, there: Inventory) -> str | None:
     """The agent that a resource is for; None without one, or if its instance exists."""
     agent = resource.tags.get(AGENT_TAG)
-    return None if agent in there.agents else agent
+    return None if agent is None or agent in there.agents else agent
 
 
 def _subnet(subnet: Resource, _there: Inventory) -> _Verdict:

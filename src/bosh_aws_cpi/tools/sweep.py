@@ -3,7 +3,6 @@
 import argparse
 import math
 import re
-from collections.abc import Sequence
 from contextlib import suppress
 from datetime import datetime
 from functools import partial
@@ -24,7 +23,7 @@ from bosh_aws_cpi.aws import (
 from bosh_aws_cpi.aws.inventory import Kind, Resource
 from bosh_aws_cpi.aws.sdk import clock, timing
 from bosh_aws_cpi.aws.sdk.clients import Clients
-from bosh_aws_cpi.aws.sdk.errors import FAILURES, UNAUTHORIZED, describe_error, has_code
+from bosh_aws_cpi.aws.sdk.errors import FAILURES, UNAUTHORIZED, has_code
 from bosh_aws_cpi.aws.sdk.idempotency import format_time
 from bosh_aws_cpi.aws.sdk.translation import explain
 from bosh_aws_cpi.config.loading import load
@@ -34,6 +33,7 @@ from bosh_aws_cpi.jsontext import Json
 from bosh_aws_cpi.plan.tag_plan import of_origin
 from bosh_aws_cpi.records import Record
 from bosh_aws_cpi.tools import command
+from bosh_aws_cpi.tools.asking import Asker
 from bosh_aws_cpi.tools.strays import (
     Inventory,
     Removal,
@@ -50,8 +50,7 @@ if TYPE_CHECKING:
 _DELETED: Final = frozenset({StrayOutcome.REMOVED, StrayOutcome.GONE})
 _DESCRIPTION: Final = """\
 List the resources of one Director that interrupted calls have left behind, and delete them with --delete."""
-_OPTIONAL: Final[tuple[Kind, ...]] = ("snapshot", "placement group")
-"""The kinds that some policies do not allow to be listed."""
+_NOT_PERMITTED: Final = "not permitted"
 _PER_GIB: Final = {"gp2": 0.10, "gp3": 0.08, "sc1": 0.015, "st1": 0.045, "standard": 0.05}
 """The list price in us-east-1, in US dollars per GiB and month, of volume types without provisioned IOPS."""
 _PER_SNAPSHOT_GIB: Final = 0.05
@@ -72,7 +71,6 @@ class Report(Record):
         region: The region.
         options: What the operator asked for.
         now: The time by AWS's clock.
-        not_listed: The kinds that could not be listed.
         strays: The strays so far, with their outcomes, which are right even after an interruption.
     """
 
@@ -80,28 +78,28 @@ class Report(Record):
     region: str
     options: SweepOptions
     now: datetime
-    not_listed: Sequence[Kind]
     strays: list[Stray]
 
     @property
     def status(self) -> int:
-        """The exit status: 1 when something is left to do, or the stemcells' snapshots could not be listed.
+        """The exit status: 1 when something is left to do, or could not be listed.
 
         A Director without spread placement groups needs no permission to list placement groups.
         """
-        return int(
-            "snapshot" in self.not_listed or any(each.outcome not in _NO_ACTION for each in self.strays)
-        )
+        is_partial = bool(self.there.not_listed.items() - {("placement group", _NOT_PERMITTED)})
+        return int(is_partial or any(each.outcome not in _NO_ACTION for each in self.strays))
 
     def lines(self, *, is_complete: bool) -> list[str]:
         """The table for people, and its summary; a run that was interrupted is not complete."""
         counts = [
-            f"{kind}s not permitted" if kind in self.not_listed else log.pluralize(len(own), kind)
+            f"{kind}s {why}" if (why := self.there.not_listed.get(kind)) else log.pluralize(len(own), kind)
             for kind, own in self.there.own.items()
         ]
+        unjudged = [log.pluralize(count, kind) for kind, count in self.there.not_judged.items()]
         return [
             *(self._table() if self.strays else [f"No strays of director {self.there.director}"]),
             f"Looked at in {self.region}: {', '.join(counts)}",
+            *([f"Not judged without these lists: {', '.join(unjudged)}"] if unjudged else []),
             *([] if is_complete else ["INCOMPLETE: the run was interrupted"]),
         ]
 
@@ -115,8 +113,9 @@ class Report(Record):
             "delete": self.options.delete,
             "disks": sorted(self.options.disks),
             "instances": sorted(self.options.instances),
-            "looked_at": {kind: len(found) for kind, found in own if kind not in self.not_listed},
-            "not_listed": list(self.not_listed),
+            "looked_at": {kind: len(found) for kind, found in own if kind not in self.there.not_listed},
+            "not_listed": list(self.there.not_listed),
+            "not_judged": dict(self.there.not_judged),
             "is_complete": is_complete,
             "strays": [self._entry(each) for each in self.strays],
         }
@@ -250,7 +249,7 @@ def _sweep(given: argparse.Namespace) -> int:
         )
     config = load(given.config, {}).aws
     clients = Clients(config, command.ToldStatistics())
-    there, not_listed = _list_resources(clients.ec2, given.director)
+    there = _list_resources(clients.ec2, given.director, Asker(config))
     if not any(there.own.values()):
         log.logger.warning(
             "No resource has the tag of director '%s': the UUID, region (%s) or account may be wrong",
@@ -258,7 +257,7 @@ def _sweep(given: argparse.Namespace) -> int:
             config.region,
         )
     options = SweepOptions(given.older_than, given.delete, frozenset(given.disk), frozenset(given.instance))
-    report = Report(there, config.region, options, clock.first_time(), not_listed, [])
+    report = Report(there, config.region, options, clock.first_time(), [])
     is_complete = False
     try:
         _handle_all(clients, report)
@@ -271,23 +270,38 @@ def _sweep(given: argparse.Namespace) -> int:
     return shown or report.status
 
 
-def _list_resources(client: "EC2Client", director: str) -> tuple[Inventory, list[Kind]]:
-    """The Director's resources, and the kinds that the credentials have no permission to list.
+def _list_resources(client: "EC2Client", director: str, asker: Asker) -> Inventory:
+    """The Director's resources of all kinds that can be listed.
 
     The instances come last. So an instance that is launched in the meantime is listed, and its interfaces and
     volumes don't count as strays.
+
+    Raises:
+        CloudError: No kind can be listed.
     """
     found: list[Resource] = []
-    not_listed: list[Kind] = []
-    for kind in inventory.KINDS:
+    not_listed: dict[Kind, str] = {}
+
+    def look(kind: Kind) -> list[Resource]:
+        not_listed[kind] = "not listed"
         try:
-            found += inventory.list_resources(client, kind, of_origin(director))
+            return inventory.list_resources(client, kind, of_origin(director))
         except client.exceptions.ClientError as error:
-            if kind not in _OPTIONAL or not has_code(error, UNAUTHORIZED):
-                raise
-            log.logger.warning("%ss are left out: %s", kind.capitalize(), describe_error(error))
-            not_listed.append(kind)
-    return Inventory(director, found), not_listed
+            if has_code(error, UNAUTHORIZED):
+                not_listed[kind] = _NOT_PERMITTED
+            raise
+
+    for kind in inventory.KINDS:
+        listed = asker.ask(f"{kind}s", partial(look, kind))
+        if listed is not None:
+            found += listed
+            del not_listed[kind]
+    refusals = [". ".join(filter(None, [each.what, each.remedy])) for each in asker.not_checked]
+    if len(refusals) == len(inventory.KINDS):
+        raise CloudError(f"Nothing can be listed: {refusals[0]}")
+    for each in refusals:
+        log.logger.warning("Not listed: %s", each)
+    return Inventory(director, found, not_listed)
 
 
 def _handle_all(clients: Clients, report: Report) -> None:

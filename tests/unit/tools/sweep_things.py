@@ -5,6 +5,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from bosh_aws_cpi.aws.inventory import Kind, Resource
+from bosh_aws_cpi.records import EMPTY
 from bosh_aws_cpi.tools.strays import Inventory, Stray, SweepOptions
 from bosh_aws_cpi.tools.sweep import Report
 
@@ -40,10 +41,10 @@ def report(
     *strays: Stray,
     options: SweepOptions | None = None,
     there: Sequence[Resource] = (),
-    not_listed: Sequence[Kind] = (),
+    not_listed: Mapping[Kind, str] = EMPTY,
     region: str = "eu-west-1",
 ) -> Report:
     """Return the report of a run."""
     return Report(
-        Inventory(DIRECTOR, there), region, options or SweepOptions(), NOW, not_listed, list(strays)
+        Inventory(DIRECTOR, there, not_listed), region, options or SweepOptions(), NOW, list(strays)
     )

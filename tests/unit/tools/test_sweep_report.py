@@ -99,7 +99,9 @@ def test_document() -> None:
     options = SweepOptions(
         1.5, delete=True, disks=frozenset({"vol-2", "vol-1"}), instances=frozenset({"i-1"})
     )
-    document = report(*strays, options=options, not_listed=["snapshot"]).document(is_complete=True)
+    document = report(*strays, options=options, not_listed={"snapshot": "not listed"}).document(
+        is_complete=True
+    )
     assert (document["director"], document["older_than_hours"], document["disks"]) == (
         DIRECTOR,
         1.5,
