@@ -364,7 +364,7 @@ UNLISTED: dict[str, tuple[str, tuple[str, ...], tuple[str, ...]]] = {
         ("1 volume, 2 interfaces, 1 placement group", "volume", *INTERFACES, "placement group"),
     ),
 }
-"""By action: the kind that it lists, its strays; what is not judged then, in the report's words and by name."""
+"""By action: its kind, the strays of it; what is not judged then, in the report's words and by name."""
 
 
 @pytest.mark.parametrize("action", UNLISTED)
