@@ -1,8 +1,10 @@
 """`cpi preflight`: what AWS permits and what it lacks, found out without a change to anything."""
 
 import json
+import socket
 from collections import Counter
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +13,10 @@ import pytest
 from bosh_aws_cpi.aws.sdk.permissions import BASELINE, FEATURES
 from bosh_aws_cpi.tools.preflight import NOT_CHECKABLE
 from testbed.cloud import FakeAws
-from testbed.executable import Answer
+from testbed.executable import DIRECTOR_UUID, Answer, Cpi, config
 from testbed.loopback import LoopbackServer, Reply, Request
 from testbed.tls import Authority, TlsRelay
+from testbed.warm_server import TIMEOUT_SPEED
 from testbed.world import World
 from tests.protocols import CpiWith, CreateVolume, RunInstance
 from tests.stories.checked_config import right
@@ -206,6 +209,41 @@ def test_refused_connection(preflight: Preflight, fake_aws: FakeAws) -> None:
     assert unknown["elasticloadbalancing:RegisterTargets"] == "STS does not name the account"
     assert "RegisterTargets" not in fake_aws.actions()
     assert answer.document["credentials"]["arn"] is None
+
+
+SERVICES = ("sts", "ec2", "ebs", "elb", "elbv2", "iam", "service-quotas")
+SILENT = {
+    ("preflight",): (1, SERVICES),
+    ("check", "cloud-config.yml"): (2, ("ec2",)),
+    ("sweep", "--director", DIRECTOR_UUID): (2, ("ec2",)),
+    ("diagnose", "i-0123456789abcdef0"): (2, ()),
+}
+"""By command: its exit status at a server that never answers, and the services that it gives up."""
+
+
+@pytest.mark.usefixtures("fast_clock")
+@pytest.mark.parametrize("max_retries", [0, 8])
+@pytest.mark.parametrize("command", SILENT, ids=" ".join)
+def test_silence(world: World, command: tuple[str, ...], max_retries: int) -> None:
+    """Each service that does not answer in time is asked once, which stderr says at once."""
+    status, services = SILENT[command]
+    with socket.create_server(("127.0.0.1", 0), backlog=50) as server:
+        url = f"http://127.0.0.1:{server.getsockname()[1]}"
+        cpi = Cpi(config(url, max_retries=max_retries), env={TIMEOUT_SPEED: "100"})
+        (cpi.folder / "cloud-config.yml").write_text(json.dumps(right(world)))
+        name, *arguments = command
+        answer = cpi.run(
+            name, *(str(cpi.folder / each) if each.endswith("yml") else each for each in arguments)
+        )
+        server.settimeout(0)
+        asked = 0
+        with suppress(BlockingIOError):
+            while True:
+                server.accept()[0].close()
+                asked += 1
+    given_up = [f"cpi: {each} does not answer in time, and is not asked again" for each in services]
+    assert (answer.returncode, asked) == (status, len(services) or 1)
+    assert answer.stderr.splitlines()[: len(services)] == given_up
 
 
 def test_untrusted_certificate(preflight: Preflight, fake_aws: FakeAws, tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ from typing import Any, Final, TypeVar
 
 from botocore.exceptions import BotoCoreError, ClientError
 
+from bosh_aws_cpi import log
 from bosh_aws_cpi.aws.sdk import errors, translation
 from bosh_aws_cpi.aws.sdk.clients import CommandClients
 from bosh_aws_cpi.aws.sdk.data import loader
@@ -89,8 +90,8 @@ class Asker:
     Args:
         config: The ``aws`` section, for the messages about refused keys.
         again: The remedy if a call gets no answer, for a command whose calls have no retries: it calls each
-            service again. If empty, a service that does not answer, or throttles to the end, is not called
-            again.
+            service again, except after a time-out. If empty, a service that does not answer, or throttles to
+            the end, is not called again.
         keys_accepted: Whether AWS has accepted the keys before.
     """
 
@@ -130,6 +131,8 @@ class Asker:
             if hasattr(error, errors.ELEMENT):  # AWS has answered, and may answer other calls
                 self._keys_accepted = True
                 return NoAnswer(error)
+            if errors.is_timeout(error):  # else a person who waits sees nothing for minutes
+                log.logger.say(f"cpi: {service} does not answer in time, and is not asked again")
             if not self._keys_accepted and (wrong := _unknown_region(self._config, service)):
                 raise CloudError(wrong) from error
             return NoAnswer(
@@ -171,7 +174,7 @@ class Asker:
             self.leave_out(f"{what}: {message}", policy_remedy(error))
         elif not self._again and has_code(error, errors.THROTTLED):
             self._silent[service] = (f"{service} throttles the calls: {message}", _LATER)
-        elif self._again or not failed.problem:
+        elif not failed.problem or (self._again and not errors.is_timeout(error)):
             self.leave_out(f"{what}: {message}", self._again)
         else:
             self._silent[service] = (f"{service}: {failed.problem}", "")

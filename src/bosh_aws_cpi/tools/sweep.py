@@ -21,9 +21,9 @@ from bosh_aws_cpi.aws import (
     volumes,
 )
 from bosh_aws_cpi.aws.inventory import Kind, Resource
-from bosh_aws_cpi.aws.sdk import clock, timing
+from bosh_aws_cpi.aws.sdk import attempts, clock, timing
 from bosh_aws_cpi.aws.sdk.clients import Clients
-from bosh_aws_cpi.aws.sdk.errors import FAILURES, UNAUTHORIZED, has_code
+from bosh_aws_cpi.aws.sdk.errors import FAILURES, UNAUTHORIZED, has_code, is_timeout
 from bosh_aws_cpi.aws.sdk.idempotency import format_time
 from bosh_aws_cpi.aws.sdk.translation import explain
 from bosh_aws_cpi.config.loading import load
@@ -249,6 +249,7 @@ def _sweep(given: argparse.Namespace) -> int:
         )
     config = load(given.config, {}).aws
     clients = Clients(config, command.ToldStatistics())
+    attempts.end_at(clients.ec2, is_timeout)
     there = _list_resources(clients.ec2, given.director, Asker(config))
     if not any(there.own.values()):
         log.logger.warning(

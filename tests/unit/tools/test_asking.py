@@ -4,7 +4,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from botocore.exceptions import ClientError, ParamValidationError
+from botocore.exceptions import ClientError, ParamValidationError, ReadTimeoutError
 
 from bosh_aws_cpi.call_statistics import CallStatistics
 from bosh_aws_cpi.cpi.cloud import Cloud
@@ -120,6 +120,22 @@ def test_throttled_once() -> None:
     assert [(each.what.partition(":")[0], each.remedy) for each in asker.not_checked] == [
         ("routes", "Repeat this command")
     ]
+
+
+@pytest.mark.parametrize("again", ["", "Repeat this command"])
+def test_timeout(cloud: Cloud, again: str) -> None:
+    """A service that does not answer in time is not called again, also where each call stands for itself."""
+    asked = []
+
+    def wait() -> str:
+        asked.append("ec2")
+        raise ReadTimeoutError(endpoint_url="https://example.test")
+
+    asker = Asker(cloud.config.aws, again=again)
+    assert [asker.ask(what, wait) for what in ("routes", "hosts")] == [None, None]
+    assert asked == ["ec2"]
+    assert [each.what.partition(":")[0] for each in asker.not_checked] == ["routes", "hosts"]
+    assert all("it does not answer in time" in each.what for each in asker.not_checked)
 
 
 def test_refused_by_the_sdk(cloud: Cloud) -> None:

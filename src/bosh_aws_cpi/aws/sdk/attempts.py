@@ -67,14 +67,20 @@ def install_retries(
         allowance: Limits the pauses for throttling; None to retry each throttled call for `THROTTLED_CALL`.
     """
     events: Any = client.meta.events  # the stubs only allow handlers that return nothing
-    service = client.meta.service_model.service_id.hyphenize()
-    events.register_first(f"needs-retry.{service}", partial(_skip_retry, _is_signal_pending))
-    events.register_first(f"needs-retry.{service}", partial(_skip_retry, is_untrusted))
+    end_at(client, _is_signal_pending)
+    end_at(client, is_untrusted)
     events.register("needs-retry", partial(_after_attempt, max_retries, statistics, allowance))
     # A shortage may come with HTTP 500.
     events.register("needs-retry.ec2.RunInstances", partial(_skip_retry, is_shortage))
     for operation in _WITHOUT_TOKEN:
         events.register(f"needs-retry.ec2.{operation}", partial(_skip_retry, is_uncertain))
+
+
+def end_at(client: BaseClient, is_final: Callable[[BaseException], bool]) -> None:
+    """Make errors final for all calls of a client, before any other rule."""
+    events: Any = client.meta.events
+    service = client.meta.service_model.service_id.hyphenize()
+    events.register_first(f"needs-retry.{service}", partial(_skip_retry, is_final))
 
 
 def _is_signal_pending(_: BaseException) -> bool:

@@ -15,8 +15,8 @@ from botocore.session import Session
 
 from bosh_aws_cpi import VERSION, connections
 from bosh_aws_cpi.aws.sdk import attempts, credentials, data
-from bosh_aws_cpi.aws.sdk.errors import CERTIFICATES
-from bosh_aws_cpi.aws.sdk.timing import ANSWERED, THROTTLED_COMMAND
+from bosh_aws_cpi.aws.sdk.errors import CERTIFICATES, is_timeout
+from bosh_aws_cpi.aws.sdk.timing import ANSWERED, ANSWERED_COMMAND, THROTTLED_COMMAND
 from bosh_aws_cpi.call_statistics import CallStatistics
 from bosh_aws_cpi.config.aws_config import AwsConfig
 from bosh_aws_cpi.errors import CloudError, wrong_variable
@@ -159,7 +159,8 @@ class Clients:
 class CommandClients(Clients):
     """AWS clients for operators' commands, which also call operations and services that no method calls.
 
-    The pauses for throttling of all calls together are limited by `THROTTLED_COMMAND`.
+    The pauses for throttling of all calls together are limited by `THROTTLED_COMMAND`. A call that is not
+    answered within `ANSWERED_COMMAND` is not repeated.
     """
 
     iam: "IAMClient" = _client("iam")
@@ -169,6 +170,14 @@ class CommandClients(Clients):
     def __init__(self, config: AwsConfig, statistics: CallStatistics) -> None:
         super().__init__(config, statistics, attempts.Allowance(THROTTLED_COMMAND.seconds))
         self._session.register_component("data_loader", data.loader(for_commands=True))
+
+    def _create(self, *arguments: Any, **keys: Any) -> Any:  # noqa: ANN401 - those of the base class
+        client = super()._create(*arguments, **keys)
+        attempts.end_at(client, is_timeout)
+        return client
+
+    def _client_config(self, service: str) -> Config:
+        return super()._client_config(service).merge(Config(read_timeout=ANSWERED_COMMAND.seconds))
 
 
 def _ca_bundle(own: str | None) -> tuple[str | None, str]:

@@ -9,7 +9,14 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, Final, TypeVar
 
-from botocore.exceptions import BotoCoreError, ClientError, HTTPClientError, SSLError
+from botocore.exceptions import (
+    BotoCoreError,
+    ClientError,
+    ConnectTimeoutError,
+    HTTPClientError,
+    ReadTimeoutError,
+    SSLError,
+)
 from botocore.exceptions import ConnectionError as NotConnected
 from botocore.parsers import ResponseParserError
 
@@ -215,6 +222,11 @@ def is_untrusted(error: BaseException | None) -> bool:
     Other TLS errors, such as a connection that is cut during the handshake, are transient.
     """
     return isinstance(error, SSLError) and "CERTIFICATE_VERIFY_FAILED" in str(error)
+
+
+def is_timeout(error: BaseException) -> bool:
+    """Whether nothing answered in time: a person who waits for a command waits for the next attempt, too."""
+    return isinstance(error, ConnectTimeoutError | ReadTimeoutError)
 
 
 def is_uncertain(error: BaseException) -> bool:

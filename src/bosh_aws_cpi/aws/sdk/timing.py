@@ -120,6 +120,8 @@ UNTHROTTLED: Final = Policy("a deletion is no longer throttled", 120)
 """How long a throttled deletion is retried, even with ``max_retries`` 0, so that no resource leaks."""
 ANSWERED: Final = Policy("an attempt at a call of AWS or of the registry is answered", 60, longest_pause=0)
 """The limit until an answer begins, and again until it is complete (`connections`)."""
+ANSWERED_COMMAND: Final = Policy("a look-up of an operator's command is answered", 30, longest_pause=0)
+"""A person waits for each service that does not answer; `ANSWERED` is for answers that hold up nobody."""
 AT_ONCE: Final = Policy("none: one attempt", 0)
 
 
