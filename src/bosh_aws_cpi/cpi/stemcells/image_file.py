@@ -28,7 +28,15 @@ NAME: Final = "root.img"
 _MIB: Final = 1 << 20
 _MAX_OTHER_MIB: Final = 256
 """The maximum size in MiB of everything but root.img's data."""
-_DAMAGED: Any = (tarfile.TarError, gzip.BadGzipFile, EOFError, zlib.error, ValueError)
+_MAX_HEADER_MIB: Final = 16
+"""The maximum size in MiB of a member's headers, of which tarfile needs three times as much memory.
+
+Those of an image with half a million holes have 12 MiB.
+"""
+_DAMAGED: Any = (
+    *(tarfile.TarError, gzip.BadGzipFile, EOFError, zlib.error, ValueError),
+    *(IndexError, RecursionError),  # tarfile reads headers about headers by recursion
+)
 """The exceptions of the libraries for a damaged file."""
 _AGAIN: Final = "Download the stemcell again"
 _ALONE: Final = f"Use a stemcell whose image contains {NAME} alone, as a file"
@@ -139,7 +147,9 @@ class _RawImage:
 
     def __init__(self, stream: IO[bytes]) -> None:
         self._stream = stream
-        self._tar = tarfile.open(fileobj=stream, mode="r:")  # noqa: SIM115 - the stream is closed
+        self._headers = _Headers(stream)
+        headers: Any = self._headers
+        self._tar: tarfile.TarFile = tarfile.open(fileobj=headers, mode="r:")  # noqa: SIM115 - the stream is closed
         member = self._next(_MAX_OTHER_MIB * _MIB)
         if member is None:
             raise _Unusable(f"contains no {NAME}: is it a stemcell for AWS?")
@@ -186,10 +196,35 @@ class _RawImage:
     def _next(self, end: int) -> tarfile.TarInfo | None:
         """Return the next root.img; all other members must end before a position."""
         while member := self._tar.next():
+            self._headers.rest = _MAX_HEADER_MIB * _MIB
             if posixpath.normpath(f"/{member.name}") == f"/{NAME}":
                 return member
             _check_other(member.offset_data + member.size, end)
         return None
+
+
+class _Headers:
+    """The tar as tarfile reads it: only headers, each of them whole, and the next where the last one says.
+
+    Attributes:
+        rest: The maximum number of bytes that can still be read.
+    """
+
+    def __init__(self, stream: IO[bytes]) -> None:
+        self._stream = stream
+        self.tell = stream.tell
+        self.rest = _MAX_HEADER_MIB * _MIB
+
+    def read(self, size: int) -> bytes:
+        self.rest -= size
+        if size < 0 or self.rest < 0:
+            raise tarfile.ReadError(f"headers have a negative size, or more than {_MAX_HEADER_MIB} MiB")
+        return self._stream.read(size)
+
+    def seek(self, position: int) -> None:
+        if position < self.tell():
+            raise tarfile.ReadError("a member begins before the end of the one before it")
+        self._stream.seek(position)
 
 
 def _check_other(position: int, end: int) -> None:

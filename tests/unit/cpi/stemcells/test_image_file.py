@@ -36,6 +36,14 @@ def tar_of(*members: tuple[str, bytes], kind: bytes = tarfile.REGTYPE) -> bytes:
     return buffer.getvalue()
 
 
+def cut_off_holes() -> bytes:
+    """Return a header that announces another one with holes, behind which there is none."""
+    header = bytearray(tar_of(("root.img", b""), kind=tarfile.GNUTYPE_SPARSE)[:512])
+    header[482] = 8  # anything but 0
+    header[152] += 1  # the eights of the checksum
+    return bytes(header)
+
+
 def written(folder: Path, tar: bytes) -> str:
     """Write a gzipped tar."""
     path = folder / "image"
@@ -43,9 +51,9 @@ def written(folder: Path, tar: bytes) -> str:
     return str(path)
 
 
-def header(size: int, **pax: str) -> bytes:
-    """Return the beginning of a tar with an image of this size."""
-    member = tarfile.TarInfo("root.img")
+def header(size: int, name: str = "root.img", **pax: str) -> bytes:
+    """Return the headers of a member, the image, of this size."""
+    member = tarfile.TarInfo(name)
     member.size, member.pax_headers = size, {f"GNU.sparse.{key}": value for key, value in pax.items()}
     return member.tobuf(tarfile.PAX_FORMAT)
 
@@ -64,10 +72,18 @@ TOO_LARGE = r"needs 3 MiB, .* only 2 MiB: set the cloud property disk to 1024"
         (tar_of(IMAGE, LARGE), "contains more than 256 MiB beside"),
         (tar_of(IMAGE) + LARGE[1], "contains more than 256 MiB beside"),
         (tar_of(IMAGE)[:512] + b"1" * 512, "is truncated or damaged"),
+        (header(0, comment="1")[:-512] * 600 + tar_of(IMAGE), "damaged: maximum recursion depth exceeded"),
+        (header(0, "a" * 101)[:-512] * 600 + tar_of(IMAGE), "damaged: maximum recursion depth exceeded"),
+        (header(0, comment="1" * (17 << 20)) + tar_of(IMAGE), "damaged: headers have .* more than 16 MiB"),
+        (tar_of(("a", b""))[:512] + header(-1536, "b"), "damaged: a member begins before the end of the one"),
+        (cut_off_holes(), "is truncated or damaged"),
         (header((DISK_MIB << 20) + 1), TOO_LARGE),
         (header(9 << 30, **HOLES) + b"1\n0\n1024\n".ljust(512, b"\0"), "Pack it with --format=gnu"),
     ],
-    ids=["twice", "link", "before", "after", "behind", "short", "large", "holes"],
+    ids=[
+        *("twice", "link", "before", "after", "behind", "short"),
+        *("headers", "names", "large header", "negative", "cut-off holes", "large", "holes"),
+    ],
 )
 def test_refused(tmp_path: Path, tar: bytes, what: str) -> None:
     """One file root.img, which fits the disk, with little beside it, is all that a tar may contain.
