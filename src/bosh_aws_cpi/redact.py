@@ -32,9 +32,13 @@ _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://[^:@/]*:(.*)@[^@]*", re.DOTALL)
 _PEM = re.compile(r"-----BEGIN [A-Z0-9 ]+-----.*?(-----END [A-Z0-9 ]+-----|$)", re.DOTALL)
 _AWS_KEY = re.compile(r"(<(?:AccessKeyId|SecretAccessKey|SessionToken)>)[^<]*")
 _KEY = re.compile(
-    r"""(?P<quote>(?<!\\)\\*+["'])?+(?<![\w-])(?P<name>[\w-]++)(?(quote)(?P=quote))\s*+(?P<mark>:|=>|=)\s*+"""
+    r"""(?P<quote>(?<!\\)\\*+["'])?+(?<![\w-])(?P<name>(?:tag )?+[\w-]++)(?(quote)(?P=quote))"""
+    r"""\s*+(?P<mark>:|=>|=)\s*+"""
 )
-"""A key before its value in JSON (even inside a JSON string), Python, Ruby, YAML or a query."""
+"""A key before its value in JSON (even inside a JSON string), Python, Ruby, YAML or a query.
+
+AWS writes "tag key: 'NAME'", which is no secret's name; of other words before the key, nothing is known.
+"""
 _QUOTE = re.compile(r"""(?<!\\)(\\*+)(["'])""")
 """A quotation mark and the escapes before it."""
 _NUMBER = re.compile(r"-?\d+\b")

@@ -204,6 +204,9 @@ def test_pem_blocks(text: str, expected: str) -> None:
         ('Private_Key: "a\\"b"', f'Private_Key: "{MASK}"'),
         ('blobstore_password: "x"', f'blobstore_password: "{MASK}"'),
         ('key_name: "x", http_tokens: "y"', 'key_name: "x", http_tokens: "y"'),
+        ("the following tag key: 'CostCenter'.", "the following tag key: 'CostCenter'."),
+        *((f"{word} key: 'x'", f"{word} key: '{MASK}'") for word in ("private", "access", "meta-tag", "the")),
+        ("tag password: 'x'", f"tag password: '{MASK}'"),
     ],
 )
 def test_named_values(text: str, expected: str) -> None:
