@@ -385,9 +385,24 @@ def test_delete_in_use_by_unknown(cpi: Cpi, world: World, wish: Any, fake_aws: F
     in_use = {"code": "DependencyViolation", "message": "It has dependencies."}
     fake_aws.rule(action="DeleteSubnet", times=3, error=in_use)
     fake_aws.rule(action="DescribeNetworkInterfaces", error=DENIED)
-    assert cpi.call("delete_network", subnet_id).ok() is None
+    answer = cpi.call("delete_network", subnet_id)
+    assert answer.ok() is None
+    assert answer.stderr.count("Could not look up the interfaces") == 1
     fake_aws.clear_rules()
     assert world.state() == world.empty
+
+
+def test_delete_in_use_by_aws(cpi: Cpi, world: World, wish: Any, fake_aws: FakeAws) -> None:
+    """The interfaces of a load balancer are deleted with it, by nobody else, and not at once."""
+    subnet_id, _, _ = cpi.call("create_network", wish()).ok()
+    world.ec2.create_network_interface(SubnetId=subnet_id, Description="ELB app/front/1")
+    managed = [["<requesterManaged>false<", "<requesterManaged>true<"]]
+    fake_aws.rule(action="DescribeNetworkInterfaces", replace=managed)
+    message = cpi.call("delete_network", subnet_id).error["message"]
+    assert (
+        "(available, ELB app/front/1). Delete what uses them (AWS deletes those of a load balancer" in message
+    )
+    assert fake_aws.actions().count("DeleteSubnet") == 1
 
 
 @pytest.mark.usefixtures("fast_clock")

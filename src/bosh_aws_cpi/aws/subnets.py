@@ -244,14 +244,18 @@ def delete(client: "EC2Client", subnet_id: str) -> None:
         NetworkNotFound: EC2 does not know the subnet.
         CloudError: The subnet still has interfaces; the message names them.
     """
+    what = f"the interfaces in subnet '{subnet_id}'"
+    can_look = True
 
     def attempt() -> None:
+        nonlocal can_look
         try:
             client.delete_subnet(SubnetId=subnet_id)
         except ClientError as error:
             if has_code(error, errors.SUBNET_USED):
-                nics = _nics(client, subnet_id)
-                if _has_staying_nics(client, nics):
+                nics = ask_or_warn(what, lambda: _staying_nics(client, subnet_id)) if can_look else None
+                can_look = nics is not None  # one warning is enough
+                if nics:
                     raise _in_use(client, subnet_id, nics, describe_error(error)) from error
                 raise timing.NotYet(describe_error(error)) from error
             if not has_code(error, errors.SUBNET_MISSING):
@@ -267,7 +271,9 @@ def delete(client: "EC2Client", subnet_id: str) -> None:
         timing.SUBNET_RELEASED,
         f"subnet '{subnet_id}' to be released",
         attempt,
-        lambda message: _in_use(client, subnet_id, _nics(client, subnet_id), message),
+        lambda message: _in_use(
+            client, subnet_id, ask_or_warn(what, lambda: _nics(client, subnet_id)) or [], message
+        ),
         needs_answer=True,
     )
 
@@ -289,24 +295,29 @@ def _in_use(client: "EC2Client", subnet_id: str, nics: Sequence[Nic], text: str)
         f"{nic} ({nic.status}, {nic.vm_cid or nic.description or 'no description'})" for nic in nics[:_SHOWN]
     ]
     texts += ["…"] if len(nics) > _SHOWN else []
+    them = (
+        "what uses them (AWS deletes those of a load balancer, NAT gateway or endpoint with it, perhaps an "
+        "hour later)"
+        if any(map(_is_of_aws, nics))
+        else "them"
+    )
     message = (
         f"Subnet '{subnet_id}' can't be deleted while it has interfaces: "
         f"{', '.join(texts) or 'EC2 did not list them'}. "
-        f"Delete them, and then the subnet, by hand, because the Director does not retry this. {text}"
+        f"Delete {them}, and then the subnet, by hand, because the Director does not retry this. {text}"
     )
     return CloudError(message)
 
 
 def _nics(client: "EC2Client", subnet_id: str) -> list[Nic]:
-    """The interfaces in a subnet; an empty list if the call fails."""
-    what = f"the interfaces in subnet '{subnet_id}'"
-    return ask_or_warn(what, lambda: list(network_interfaces.find_in_subnet(client, subnet_id))) or []
+    return list(network_interfaces.find_in_subnet(client, subnet_id))
 
 
-def _has_staying_nics(client: "EC2Client", nics: Sequence[Nic]) -> bool:
-    """Whether an instance that is not ending keeps one of the interfaces, or AWS manages one."""
-    if any(nic.is_managed and not nic.vm_cid for nic in nics):
-        return True
+def _staying_nics(client: "EC2Client", subnet_id: str) -> list[Nic]:
+    """All interfaces, if an instance that is not ending keeps one of them, or AWS manages one; else none."""
+    nics = _nics(client, subnet_id)
+    if any(map(_is_of_aws, nics)):
+        return nics
     vm_cids = {nic.vm_cid for nic in nics if nic.vm_cid}
     alive = list_by_values(
         client,
@@ -317,7 +328,12 @@ def _has_staying_nics(client: "EC2Client", nics: Sequence[Nic]) -> bool:
         also=[equals("instance-state-name", *_ALIVE_STATES)],
         page=None,
     )
-    return bool(ask_or_warn(", ".join(sorted(vm_cids)), lambda: any(True for _ in alive)))
+    return nics if any(True for _ in alive) else []
+
+
+def _is_of_aws(nic: Nic) -> bool:
+    """Whether AWS manages an interface, but for no instance."""
+    return nic.is_managed and not nic.vm_cid
 
 
 def _describe(client: "EC2Client", *filters: "FilterTypeDef") -> list[Subnet]:
