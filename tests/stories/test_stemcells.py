@@ -7,7 +7,7 @@ import pytest
 from testbed.cloud import FakeAws
 from testbed.executable import DIRECTOR_UUID, Cpi
 from testbed.world import World
-from tests.protocols import CpiWith, ReadCalls, ReadTags, WriteError
+from tests.protocols import CpiWith, ReadCalls, ReadTags
 
 KEY = "arn:aws:kms:us-east-1:123456789012:key/default"
 ELSEWHERE = "ami-0123456789abcdef0"
@@ -86,7 +86,7 @@ def test_encrypted_copy(
     assert copy in gone.stderr
 
 
-def test_copy_that_fails(cpi_with: CpiWith, world: World, fake_aws: FakeAws, failure: WriteError) -> None:
+def test_copy_that_fails(cpi_with: CpiWith, world: World, fake_aws: FakeAws) -> None:
     """A copy that EC2 could not create is an error with its reason, and is deleted."""
     reason = "<stateReason><message>The key is disabled</message></stateReason>"
     failed = "<imageState>failed</imageState>" + reason
@@ -96,7 +96,9 @@ def test_copy_that_fails(cpi_with: CpiWith, world: World, fake_aws: FakeAws, fai
     (copy,) = [word.strip("',") for word in error["message"].split() if word.startswith("'ami-")]
     assert copy != world.image_id
     message = f"EC2 could not create AMI '{copy}', its state is failed: The key is disabled"
-    assert error == failure("CloudError", message)
+    assert (error["type"], error["ok_to_retry"]) == ("Bosh::Clouds::CloudError", False)
+    assert error["message"].startswith(f"{message}. A usual cause is a KMS key that EC2 can't use: check ")
+    assert error["message"].endswith("create grants. The call encrypts with the account's default key")
     assert world.state() == world.empty
 
 

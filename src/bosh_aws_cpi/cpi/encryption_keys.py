@@ -13,6 +13,11 @@ from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.model import Encryption
 from bosh_aws_cpi.properties.types import Encryptable, Review
 
+USABLE: Final = (
+    "exists, is enabled and not pending deletion, and that its policy lets the CPI's user or role use it and "
+    "create grants"
+)
+"""What to check of a KMS key that AWS can't use, as the end of a remedy."""
 _ABOUT_A_KEY: Final = re.compile(r"KMS ?[Kk]ey|CustomerKey|[Kk]ey ID")
 """Matches AWS's codes and messages about a KMS key, and the remedies for them."""
 

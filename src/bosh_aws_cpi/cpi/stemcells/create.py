@@ -8,7 +8,7 @@ from bosh_aws_cpi.aws.sdk.errors import UNAUTHORIZED, has_code
 from bosh_aws_cpi.aws.sdk.translation import explain
 from bosh_aws_cpi.config.values import partition
 from bosh_aws_cpi.cpi.cloud import Cloud
-from bosh_aws_cpi.cpi.encryption_keys import check_key, naming_keys
+from bosh_aws_cpi.cpi.encryption_keys import USABLE, check_key, naming_keys
 from bosh_aws_cpi.cpi.stemcells import copies, settings
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.jsontext import Json
@@ -83,7 +83,14 @@ def _light(
         if source is None or not is_there:
             raise _not_in_region(cloud, properties)
         copied = copies.Source(source, source_region, encryption)
-        return copies.copy(cloud, copied, properties, wanted_tags)
+        try:
+            return copies.copy(cloud, copied, properties, wanted_tags)
+        except images.AmiNotCreated as error:  # EC2's reason is often only "an internal error"
+            error.message += (
+                ". A usual cause is a KMS key that EC2 can't use: check that the key of the copy, and of the "
+                f"AMI's snapshots, {USABLE}"
+            )
+            raise
     ami_id = images.find_first(cloud.ec2, list(properties.ami.values()))
     if ami_id is None:
         raise _not_in_region(cloud, properties)

@@ -6,6 +6,7 @@ from typing import Final, Literal
 from bosh_aws_cpi.aws.sdk import errors
 from bosh_aws_cpi.aws.sdk.errors import describe_error, has_code, is_group_full, is_shortage, is_subnet_full
 from bosh_aws_cpi.aws.sdk.translation import translate
+from bosh_aws_cpi.cpi.encryption_keys import USABLE
 from bosh_aws_cpi.errors import BoshError, VMCreationFailed
 from bosh_aws_cpi.model import Instance
 from bosh_aws_cpi.plan.launch_options import LaunchOption
@@ -63,10 +64,7 @@ _FULL: Final = (
     ". If some of them are being terminated, retry. Otherwise give the instance group more azs, divide it "
     "into several, use spread: prefer, or remove spread or placement_group"
 )
-_KEY: Final = (
-    ". Check that the KMS key of each encrypted disk, and of the AMI's snapshots, exists, is enabled and not "
-    "pending deletion, and that its policy lets the CPI's user or role use it and create grants"
-)
+_KEY: Final = f". Check that the KMS key of each encrypted disk, and of the AMI's snapshots, {USABLE}"
 _SPOT_GRANT: Final = (
     ". A customer managed key also needs a grant for the role by which EC2 launches Spot instances, "
     "AWSServiceRoleForEC2Spot: aws kms create-grant"
