@@ -153,11 +153,19 @@ error")."""
 
 
 def check_attachable(volume: Any, instance: Any, device: str) -> None:
-    """Refuse an attachment that EC2 refuses."""
+    """Refuse an attachment that EC2 refuses.
+
+    Code and message for a volume that is being modified: hashicorp/terraform-provider-aws issue 17547.
+    """
     if instance.state not in {"pending", "running", "stopping", "stopped"}:
         refuse("IncorrectState", f"Instance '{instance.id}' is not 'running'.")
     if volume.attachment:
         refuse("VolumeInUse", f"{volume.id} is already attached to an instance")
+    if any(each.modification_state == "modifying" for each in volume.modifications):
+        refuse(
+            "OperationNotPermitted",
+            f"Cannot attach volume {volume.id} when it is in modification state: MODIFYING",
+        )
     if volume.availability_zone != instance.availability_zone:
         refuse(
             "InvalidVolume.ZoneMismatch",
@@ -186,7 +194,7 @@ def attached_once(
 ) -> Any:
     """EC2 attaches a volume once, in its own zone, under a free device name.
 
-    moto attached it any number of times, across zones, under names in use and to
+    moto attached it any number of times, across zones, under names in use, while it was modified and to
     terminated instances; the attachment lacked DeleteOnTermination.
     """
     volume = backend.get_volume(volume_id)

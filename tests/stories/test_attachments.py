@@ -10,6 +10,10 @@ from tests.protocols import CreateVolume, ReadCalls, RunInstance, WriteError
 UNKNOWN_VM, UNKNOWN_DISK = "i-0123456789abcdef0", "vol-0123456789abcdef0"
 NVME = "/dev/disk/by-id/nvme-Amazon_Elastic_Block_Store_"
 ALL_NAMES = [f"/dev/sd{letter}" for letter in "fghijklmnop"]
+CHANGING = {
+    "code": "OperationNotPermitted",
+    "message": "Cannot attach volume vol-1 when it is in modification state: MODIFYING",
+}
 IN_USE = {"code": "VolumeInUse", "message": "is already attached to an instance"}
 NOT_READY = {"code": "IncorrectState", "message": "Instance is not 'running'."}
 NO_INSTANCE = {"code": "InvalidInstanceID.NotFound", "message": "The instance ID does not exist"}
@@ -75,16 +79,17 @@ def test_names(cpi: Cpi, vm: RunInstance, disk: CreateVolume, world: World) -> N
 
 @pytest.mark.usefixtures("fast_clock")
 def test_patience(cpi: Cpi, vm: RunInstance, disk: CreateVolume, world: World, fake_aws: FakeAws) -> None:
-    """A VM that is not ready, a disk that is held, and states on the way are waited for."""
+    """A VM that is not ready, a disk that is held or changes, and states on the way are waited for."""
     vm_cid, disk_cid = vm("m9g.metal-24xl"), disk()
     fake_aws.rule(action="AttachVolume", nth=1, error=NOT_READY)
     fake_aws.rule(action="AttachVolume", nth=2, error=IN_USE)
+    fake_aws.rule(action="AttachVolume", nth=3, error=CHANGING)
     fake_aws.rule(action="DescribeVolumes", nth=2, replace=[[">attached<", ">attaching<"]])
     fake_aws.rule(action="DescribeInstanceTypes", error=ODD_TYPE)
     answer = cpi.call("attach_disk", vm_cid, disk_cid, stemcell=2)
     assert answer.ok() == "/dev/sdf"
     assert "m9g.metal-24xl" in answer.stderr
-    assert fake_aws.actions().count("AttachVolume") == 3
+    assert fake_aws.actions().count("AttachVolume") == 4
     assert fake_aws.actions().count("DescribeVolumes") == 3
     assert devices(world, vm_cid)["/dev/sdf"] == disk_cid
 

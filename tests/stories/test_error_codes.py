@@ -62,7 +62,10 @@ def test_busy(create_vm: CreateVm, fake_aws: FakeAws, code: str, remedy: str) ->
 @pytest.mark.parametrize(
     ("message", "remedy"),
     [
-        ("AWS was not able to validate the provided access credentials", "Check keys and clock"),
+        (
+            "AWS was not able to validate the provided access credentials",
+            "Check the access keys, the clock of the machine that runs the CPI, and whether the account has",
+        ),
         ("Not authorized for images: [ami-0123456789abcdef0]", "Use an AMI or elastic IP of this account"),
     ],
 )
@@ -91,6 +94,37 @@ def test_copies_at_once(cpi: Cpi, world: World, fake_aws: FakeAws) -> None:
     refused = cpi.call("create_stemcell", "/x/image", properties).error
     assert refused["ok_to_retry"]
     assert ". Wait until other copies into the region are completed, then retry" in refused["message"]
+
+
+@pytest.mark.parametrize(
+    ("code", "said", "remedy"),
+    [
+        ("NonEBSInstance", "No.", "Restart the VM, then retry"),
+        ("VcpuLimitExceeded", "No.", "If VMs were just deleted, retry in some minutes"),
+        ("VolumeModificationRateExceeded", "No.", "retry at the time that AWS's message names"),
+        ("UnsupportedOperation", "It is not supported.", "AWS does not support DescribeVolumes with these"),
+        ("UnsupportedOperation", "The type 'x' is not supported.", "Correct the named value"),
+        (
+            "InvalidRequest",
+            "You do not have permission to access the storage of this ami",
+            "The AMI's owner must also share its snapshots",
+        ),
+        (
+            "OperationNotPermitted",
+            "Cannot attach volume vol-1 when it is in modification state: MODIFYING",
+            "Wait until the resource has changed its state",
+        ),
+        (
+            "TagPolicyViolation",
+            "The tag policy does not allow the specified value for the following tag key: 'CostCenter'.",
+            "for the following tag key: 'CostCenter'. (request id",
+        ),
+    ],
+)
+def test_remedies(cpi: Cpi, fake_aws: FakeAws, code: str, said: str, remedy: str) -> None:
+    """What to do depends on AWS's code, and for some codes on its message, which stays readable."""
+    fake_aws.rule(action="DescribeVolumes", error={"code": code, "message": said, "status": 400})
+    assert remedy in cpi.call("has_disk", "vol-0123456789abcdef0").error["message"]
 
 
 ENCODED = "x" * 700

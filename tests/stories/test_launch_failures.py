@@ -185,7 +185,8 @@ def test_all_exhausted(
         "EC2 could launch none of the VM's options. "
         f"{FIRST} (on demand): {first}; {SECOND} (on demand): {second}. "
         "Add instance_type_fallbacks, or use another type or zone. "
-        "Delete unused resources, or ask AWS to raise the quota"
+        "If VMs were just deleted, retry in some minutes: they may still count. Otherwise delete unused VMs, "
+        "or ask AWS to raise the quota"
     )
     assert create_vm(FALLBACK).error == failure("VMCreationFailed", message, ok_to_retry=True)
     assert fake_aws.actions().count("RunInstances") == 2

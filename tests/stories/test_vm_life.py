@@ -122,6 +122,17 @@ def test_reboot_vm(
     assert world.instance(vm_cid)["State"]["Name"] == "running"
 
 
+def test_start_without_capacity(cpi: Cpi, vm: RunInstance, world: World, fake_aws: FakeAws) -> None:
+    """A VM starts with its own type only, so a fallback needs a new VM."""
+    vm_cid = vm()
+    world.ec2.stop_instances(InstanceIds=[vm_cid])
+    full = {"code": "InsufficientInstanceCapacity", "message": "No capacity.", "status": 500}
+    fake_aws.rule(action="StartInstances", error=full)
+    error = cpi.call("reboot_vm", vm_cid).error
+    assert error["ok_to_retry"]
+    assert ". EC2 can start a stopped VM only with its type and in its zone: retry later" in error["message"]
+
+
 @pytest.mark.parametrize(
     ("metadata", "expected"),
     [

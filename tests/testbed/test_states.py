@@ -41,6 +41,19 @@ def progress(ec2: Any, volume_id: str) -> int | None:
     return found
 
 
+def test_modified_volume(ec2: Any, world: World, volume: str, fake_aws: FakeAws, refused: Any) -> None:
+    """A volume is attached once its modification is optimizing."""
+    launched = ec2.run_instances(ImageId=world.image_id, MinCount=1, MaxCount=1, SubnetId=world.subnet_id)
+    where = {"InstanceId": launched["Instances"][0]["InstanceId"], "VolumeId": volume, "Device": "/dev/sdf"}
+    fake_aws.rule(action="ModifyVolume", states=["modifying", "optimizing"])
+    ec2.modify_volume(VolumeId=volume, Size=20)
+    with refused("OperationNotPermitted", "modification state: MODIFYING"):
+        ec2.attach_volume(**where)
+    for _ in range(2):
+        ec2.describe_volumes_modifications(VolumeIds=[volume])
+    ec2.attach_volume(**where)
+
+
 def test_copy(ec2: Any, volume: str, fake_aws: FakeAws, refused: Any) -> None:
     """A copy is initialized step by step; until then neither it nor its source is copied."""
     assert progress(ec2, volume) is None

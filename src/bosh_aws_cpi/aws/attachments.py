@@ -14,6 +14,7 @@ from bosh_aws_cpi.aws.sdk.errors import (
     code_of,
     describe_error,
     has_code,
+    is_volume_changing,
     may_have_taken_effect,
     naming_disk,
     naming_vm,
@@ -77,7 +78,7 @@ def attach(
 
 
 def _attach_as(client: "EC2Client", disk_cid: str, vm_cid: str, device_name: str, on_card: Json) -> str:
-    """Call AttachVolume; retry while the VM is not ready, or while another VM releases the volume.
+    """Call AttachVolume; retry while the VM is not ready, the volume changes, or another VM releases it.
 
     AttachVolume takes no client token. When EC2 answers that the volume or the name is in use, an earlier
     attempt whose answer was lost may have attached the volume.
@@ -110,9 +111,13 @@ def _attach_as(client: "EC2Client", disk_cid: str, vm_cid: str, device_name: str
         what = f"instance '{vm_cid}' to accept volume '{disk_cid}'"
         return timing.retry_on_codes(timing.INSTANCE_READY_TO_ATTACH, what, _NOT_READY, call)
 
+    def once_changed() -> str:
+        what = f"volume '{disk_cid}' to be changed"
+        return timing.retry_on_codes(timing.VOLUME_MODIFIED, what, is_volume_changing, once_ready)
+
     with naming_disk(disk_cid), naming_vm(vm_cid):
         what = f"volume '{disk_cid}' to be released"
-        return timing.retry_on_codes(timing.VOLUME_RELEASED, what, VOLUME_IN_USE, once_ready)
+        return timing.retry_on_codes(timing.VOLUME_RELEASED, what, VOLUME_IN_USE, once_changed)
 
 
 def is_device_name_taken(error: BaseException) -> bool:

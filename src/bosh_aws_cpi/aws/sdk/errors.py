@@ -114,14 +114,18 @@ SESSION_ENDED: Final = EXPIRED | CLOCK_DIFFERS | code_set("InvalidClientTokenId 
 EC2 answers RequestExpired (aws/aws-sdk-java issue 1443), or AuthFailure, which has other meanings too."""
 THROTTLED: Final = code_set(
     "ConcurrentLimitExceededException DependencyThrottle EC2ThrottledException PriorRequestNotComplete "
-    "RequestLimitExceeded RequestThrottled RequestThrottledException SlowDown ThrottledException Throttling "
-    "ThrottlingException TooManyRequestsException"
+    "RequestLimitExceeded RequestResourceCountExceeded RequestThrottled RequestThrottledException SlowDown "
+    "ThrottledException Throttling ThrottlingException TooManyRequestsException"
 )
 """Throttling: the call has had no effect.
 
-The codes are from the SDK's list (botocore, retries/standard.py), without codes of other services, and from
-the API models of the EBS direct APIs (StartSnapshot) and of Elastic Load Balancing.
+The codes are from the SDK's list (botocore, retries/standard.py), without codes of other services, from the
+API models of the EBS direct APIs (StartSnapshot) and of Elastic Load Balancing, and from EC2's page "Error
+codes": RequestResourceCountExceeded, for spot requests that are asked for too often.
 """
+NOT_PERMITTED: Final = code_set("OperationNotPermitted")
+VOLUME_CHANGING_WORDS: Final = "in modification state"
+"""AttachVolume's message, under the code OperationNotPermitted, for a volume that is being modified."""
 NO_VOLUME: Final = code_set("InsufficientVolumeCapacity")
 NO_PUBLIC_ADDRESS: Final = code_set("InsufficientAddressCapacity")
 UNREADABLE: Final = "AWS could not be called: its answer can't be read. Is there a proxy in between?"
@@ -174,6 +178,11 @@ def is_volume_missing(error: BaseException) -> bool:
     if has_code(error, VOLUME_MISSING):
         return True
     return has_code(error, INVALID_VALUE) and "Expected: 'vol-" in str(error)
+
+
+def is_volume_changing(error: BaseException) -> bool:
+    """Whether EC2 does not attach a volume because it is being modified."""
+    return has_code(error, NOT_PERMITTED) and VOLUME_CHANGING_WORDS in str(error)
 
 
 def is_shortage(error: BaseException | None) -> bool:

@@ -76,6 +76,7 @@ _QUOTA: Final = "delete unused resources, or ask AWS to raise the quota"
 _NAMED_VALUE: Final = "the named value in the cloud config, the manifest, or the CPI's configuration"
 _MANIFEST: Final = f"correct {_NAMED_VALUE}"
 _NO_ADDRESS: Final = "use a larger subnet, delete resources in it, or give a dynamic network subnet_fallbacks"
+_STATE: Final = "wait until the resource has changed its state, then retry"
 _CLOUD_CHECK: Final = "bosh cloud-check finds missing VMs and disks"
 
 TABLE: Final[Mapping[Kind, Mapping[str | frozenset[str], str]]] = {
@@ -138,13 +139,15 @@ TABLE: Final[Mapping[Kind, Mapping[str | frozenset[str], str]]] = {
     },
     Kind.DISK_GONE: {codes.VOLUME_MISSING - codes.MALFORMED_ID: _CLOUD_CHECK},
     Kind.QUOTA: {
-        codes.QUOTA_REACHED
-        | code_set(
+        codes.QUOTA_REACHED: (
+            "if VMs were just deleted, retry in some minutes: they may still count. Otherwise delete unused "
+            "VMs, or ask AWS to raise the quota"
+        ),
+        (
             "VolumeLimitExceeded MaxIOPSLimitExceeded SnapshotLimitExceeded ResourceLimitExceeded "
             "NetworkInterfaceLimitExceeded AddressLimitExceeded RouteLimitExceeded "
             "ResourceCountLimitExceeded ServiceQuotaExceededException VolumeModificationSizeLimitExceeded "
-            "TooManyRegistrationsForTargetId TooManyTargets ResourceCountExceeded "
-            "RequestResourceCountExceeded SubnetLimitExceeded"
+            "TooManyRegistrationsForTargetId TooManyTargets ResourceCountExceeded SubnetLimitExceeded"
         ): _QUOTA,
         (
             "SecurityGroupsPerInstanceLimitExceeded SecurityGroupsPerInterfaceLimitExceeded "
@@ -242,7 +245,8 @@ TABLE: Final[Mapping[Kind, Mapping[str | frozenset[str], str]]] = {
         ),
         "SnapshotCreationPerVolumeRateExceeded": "wait 15 seconds between two snapshots of the same volume",
         "VolumeModificationRateExceeded": (
-            "EBS limits how often you can change a volume: retry some hours later"
+            "EBS allows four changes of a volume in 24 hours, each after the last is completed: retry at the "
+            "time that AWS's message names"
         ),
         "BandwidthLimitExceeded": (
             "the instance has used up its network bandwidth: retry later, or use a larger type"
@@ -258,10 +262,11 @@ TABLE: Final[Mapping[Kind, Mapping[str | frozenset[str], str]]] = {
             "set the clock of the machine that runs the CPI, or renew the keys"
         ),
         codes.EXPIRED: "renew the session token",
-        (codes.SESSION_ENDED - codes.EXPIRED - codes.CLOCK_DIFFERS) | codes.BAD_SIGNATURE: (
-            "check the access keys, and the clock of the machine that runs the CPI"
+        codes.BAD_SIGNATURE: "check the access keys, and the clock of the machine that runs the CPI",
+        (codes.SESSION_ENDED - codes.EXPIRED - codes.CLOCK_DIFFERS) | code_set("AuthFailure"): (
+            "check the access keys, the clock of the machine that runs the CPI, and whether the account has "
+            "enabled the region"
         ),
-        "AuthFailure": "check keys and clock",
         "OptInRequired": "subscribe the account to the AMI, or enable the region",
         "RegionDisabledException": "enable STS for the region in the account",
         "AccountDisabled": "AWS has disabled the account: ask AWS Support",
@@ -272,7 +277,7 @@ TABLE: Final[Mapping[Kind, Mapping[str | frozenset[str], str]]] = {
         "AuthFailure.ServiceLinkedRoleCreationNotPermitted": (
             "allow iam:CreateServiceLinkedRole for spot, or create the service-linked role by hand"
         ),
-        "OperationNotPermitted": "remove the resource's protection, for example against termination",
+        codes.NOT_PERMITTED: "remove the resource's protection, for example against termination",
         "TagPolicyViolation": "correct tags: they violate the organization's tag policy",
         "MalformedPolicyDocument": "correct the role's policy",
         "PackedPolicyTooLarge": "shorten the role's session policy",
@@ -285,7 +290,7 @@ TABLE: Final[Mapping[Kind, Mapping[str | frozenset[str], str]]] = {
         codes.INSTANCE_STATE
         | code_set(
             "IncorrectState InvalidState IncorrectModificationState InvalidInstanceState InvalidHostState"
-        ): "wait until the resource has changed its state, then retry",
+        ): _STATE,
         codes.CAPACITY_BLOCK_PENDING: (
             "wait until the capacity block begins, or add instance_type_fallbacks"
         ),
@@ -303,7 +308,7 @@ TABLE: Final[Mapping[Kind, Mapping[str | frozenset[str], str]]] = {
         "InvalidInstanceID": (
             "the instance is still pending, or has several interfaces where the call allows one"
         ),
-        "NonEBSInstance": "an instance without an EBS root disk can't be stopped or started",
+        "NonEBSInstance": "restart the VM, then retry: EC2 runs it with outdated code",
         "InvalidIPAddress.InUse Resource.AlreadyAssigned": (
             "use another address, or delete the resource that holds it"
         ),
@@ -324,6 +329,12 @@ MESSAGE_ROWS: Final = {
         "rename the key in tags, aws.tags or the manifest's tags, or set "
         "metadata_options.instance_metadata_tags to disabled, also if the account enables it by default",
     ),
+    ("InvalidRequest", "access the storage of this ami"): Row(  # awslabs/amazon-eks-ami issue 52
+        Kind.DENIED,
+        "the AMI's owner must also share its snapshots, and the KMS key of encrypted ones, with this "
+        "account; or use the heavy stemcell",
+    ),
+    ("OperationNotPermitted", codes.VOLUME_CHANGING_WORDS): Row(Kind.STATE, _STATE),
     ("ResourceLimitExceeded", "snapshot copies"): Row(  # aws-samples/copy-encrypted-ami issue 3
         Kind.BUSY,
         "wait until other copies into the region are completed, then retry, or ask AWS to raise the quota",
@@ -331,8 +342,21 @@ MESSAGE_ROWS: Final = {
     ("UnsupportedOperation", "httpTokensEnforced"): Row(
         Kind.INVALID, "set metadata_options.http_tokens to required: the account enforces IMDSv2"
     ),
+    ("UnsupportedOperation", r"""^[^'"(]*$"""): Row(  # it names no value
+        Kind.INVALID,
+        "AWS does not support {action} with these properties, or for this resource: change what its message "
+        "is about",
+    ),
 }
 """The rows for an error code and a pattern that AWS's message contains."""
+ACTION_ROWS: Final = {
+    ("StartInstances", r"Insufficient\w*Capacity\w*"): Row(
+        Kind.BUSY,
+        "EC2 can start a stopped VM only with its type and in its zone: retry later, or recreate the VM, for "
+        "which instance_type_fallbacks count",
+    ),
+}
+"""The rows for an action and a pattern of error codes."""
 FAMILIES: Final = {
     r"Insufficient\w+": Row(Kind.BUSY, "AWS lacks capacity: retry later, or use another type or zone"),
     r"\w+RateExceeded|Throttl\w+": Row(Kind.BUSY, _THROTTLED),
@@ -395,15 +419,18 @@ def by_code() -> dict[str, Row]:
     }
 
 
-def row_of(code: str, message: str = "") -> Row | None:
-    """The row for a code and its message, else for the code, else for its family; None without any."""
+def row_of(code: str, message: str = "", action: str = "") -> Row | None:
+    """The row for a code with its action or message, else for the code or its family; None without any."""
+    of_action = (
+        row for (name, each), row in ACTION_ROWS.items() if name == action and re.fullmatch(each, code)
+    )
     of_words = (
         row
         for (with_words, words), row in MESSAGE_ROWS.items()
         if with_words == code and re.search(words, message, re.IGNORECASE)
     )
     of_family = (row for pattern, row in FAMILIES.items() if re.fullmatch(pattern, code))
-    return next(of_words, None) or by_code().get(code) or next(of_family, None)
+    return next(of_action, None) or next(of_words, None) or by_code().get(code) or next(of_family, None)
 
 
 def translate(error: Exception, method: str) -> BoshError | None:
@@ -462,7 +489,7 @@ def explain(error: Exception) -> str:
     text = describe_error(error)
     if not isinstance(error, ClientError):
         return text
-    row = row_of(code_of(error), message_of(error))
+    row = row_of(code_of(error), message_of(error), error.operation_name)
     if row is None:
         if is_error_of_aws(error):
             return text
@@ -470,7 +497,8 @@ def explain(error: Exception) -> str:
     if encoded := encoded_of(error):
         decode = f"aws sts decode-authorization-message --encoded-message {encoded}"
         text += f". To decode the details, run: {decode}"
-    return _join_sentences(text, row.remedy.format(permission=policy_remedy(error)))  # the log keeps its end
+    remedy = row.remedy.format(permission=policy_remedy(error), action=error.operation_name)
+    return _join_sentences(text, remedy)  # the log keeps its end
 
 
 def name_key(message: str, arguments: Mapping[str, Any]) -> str:

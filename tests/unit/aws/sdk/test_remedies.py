@@ -37,8 +37,8 @@ OF_OTHERS = {
     "BandwidthLimitExceeded": "EC2's documents say that it is about an instance's network",
 }
 """Codes that the SDK takes for throttling and the program does not, and why."""
-OF_OURS = {"ConcurrentLimitExceededException", "DependencyThrottle"}
-"""What StartSnapshot and Elastic Load Balancing say of throttling, by their API models."""
+OF_OURS = {"ConcurrentLimitExceededException", "DependencyThrottle", "RequestResourceCountExceeded"}
+"""What StartSnapshot, Elastic Load Balancing and EC2 (of spot requests) say of throttling, by their pages."""
 
 
 def test_throttled() -> None:
