@@ -28,8 +28,10 @@ _READS: Final = ("Describe", "Get", "List", "Assume")
 """The prefixes of the operations that change nothing."""
 _ASSUME: Final = "sts:AssumeRole"
 _LATER: Final = "Repeat this command later"
-_OF_ACCOUNT: Final = errors.code_set("AuthFailure Blocked OptInRequired PendingVerification")
-_KEYS_REFUSED: Final = errors.SESSION_ENDED | errors.BAD_SIGNATURE | _OF_ACCOUNT
+_OF_ACCOUNT: Final = errors.code_set("Blocked OptInRequired PendingVerification")
+_KEYS_REFUSED: Final = (
+    errors.SESSION_ENDED | errors.BAD_SIGNATURE | errors.code_set("AuthFailure") | _OF_ACCOUNT
+)
 """Error codes about the keys, the clock or the account: with them every call fails."""
 _SOURCES: Final = {
     "static": "aws.access_key_id and aws.secret_access_key",
@@ -225,7 +227,9 @@ def speaks_of_keys(error: ClientError) -> bool:
 
 
 def keys_error(config: AwsConfig, error: ClientError) -> CloudError:
-    """The error for keys that AWS does not accept."""
+    """The error for keys that AWS does not accept, or whose account it does not serve in the region."""
+    if has_code(error, _OF_ACCOUNT):
+        return CloudError(f"AWS does not serve the account in region '{config.region}': {explain(error)}")
     return CloudError(f"AWS does not accept the keys of {_keys(config)}: {explain(error)}")
 
 
@@ -234,5 +238,7 @@ def _keys(config: AwsConfig) -> str:
 
 
 def other_keys(service: str, error: ClientError) -> str:
-    """Describe a service that refuses keys that other services accept: its endpoint must be wrong."""
+    """Describe a service that refuses keys or an account that other services accept."""
+    if has_code(error, _OF_ACCOUNT):
+        return f"it does not serve the account: {explain(error)}"
     return f"it refuses the keys that other services accept ({code_of(error)}): check {endpoint(service)}"
