@@ -15,6 +15,7 @@ from tests.protocols import (
     CpiWith,
     CreateVm,
     CreateVolume,
+    ListResources,
     ReadCalls,
     ReadTags,
     ReadWarnings,
@@ -328,10 +329,15 @@ def test_without_room(spread_vm: SpreadVm, fake_aws: FakeAws, disk: CreateVolume
 
 
 @pytest.mark.usefixtures("fast_clock")
+@pytest.mark.parametrize(
+    ("nth", "said"), [(99, "EC2 to accept placement group"), (2, "Allow ec2:CreatePlacementGroup in the")]
+)
 def test_preferred_group_never_known(
-    spread_vm: SpreadVm, warnings: ReadWarnings, world: World, fake_aws: FakeAws
+    spread_vm: SpreadVm, warnings: ReadWarnings, world: World, fake_aws: FakeAws, nth: int, said: str
 ) -> None:
-    """If EC2 never accepts the group, a VM that only prefers it runs outside."""
+    """If EC2 never accepts the group, or can't create it again, a VM that only prefers it runs outside."""
+    denied = {"code": "UnauthorizedOperation", "message": "No.", "status": 403}
+    fake_aws.rule(action="CreatePlacementGroup", nth=nth, times=None, error=denied)
     fake_aws.rule(
         action="RunInstances",
         where={"Placement.GroupName": NAME},
@@ -340,7 +346,7 @@ def test_preferred_group_never_known(
     )
     answer = spread_vm(PREFER)
     assert world.instance(answer.ok()[0])["Placement"]["GroupName"] == ""
-    assert [each for each in warnings(answer) if "EC2 to accept placement group" in each]
+    assert [each for each in warnings(answer) if said in each]
 
 
 @pytest.mark.usefixtures("fast_clock")
@@ -354,20 +360,46 @@ def test_preferred_group_after_a_lost_answer(
     assert set(launched()) == {("t3.micro", False, True)}
 
 
-def test_preferred_beyond_the_quota(
-    spread_vm: SpreadVm, fake_aws: FakeAws, warnings: ReadWarnings, world: World
+SHOW, CREATE = "DescribePlacementGroups", "CreatePlacementGroup"
+DENIED = {"error": {"code": "UnauthorizedOperation", "message": "No.", "status": 403}}
+BROKEN = {"error": {"code": "InternalError", "message": "No.", "status": 500}}
+QUOTA = {"error": {"code": "PlacementGroupLimitExceeded", "message": "No.", "status": 400}}
+UNREADABLE = {"replace": [["(?s).*", "<html/>"]]}
+
+
+@pytest.mark.usefixtures("fast_clock")
+@pytest.mark.parametrize(
+    ("fault", "said"),
+    [
+        ({"action": CREATE, **QUOTA}, "Run bin/cpi sweep --director UUID --delete"),
+        ({"action": CREATE, **DENIED}, f"Allow ec2:{CREATE} in the policy"),
+        ({"action": CREATE, **BROKEN}, f"{CREATE} failed with InternalError"),
+        ({"action": SHOW, **DENIED}, f"Allow ec2:{SHOW} in the policy"),
+        ({"action": SHOW, **BROKEN}, f"{SHOW} failed with InternalError"),
+        ({"action": SHOW, **UNREADABLE}, "its answer can't be read"),
+    ],
+)
+def test_preferred_without_the_group(
+    spread_vm: SpreadVm,
+    cpi_with: CpiWith,
+    fake_aws: FakeAws,
+    warnings: ReadWarnings,
+    leftovers: ListResources,
+    fault: dict[str, Any],
+    said: str,
 ) -> None:
-    """If the account can't have another placement group, a VM fails only if it must be spread."""
-    reached = {"code": "PlacementGroupLimitExceeded", "message": "too many", "status": 400}
-    fake_aws.rule(action="CreatePlacementGroup", times=None, error=reached)
-    assert "PlacementGroupLimitExceeded" in spread_vm().error["message"]
-    answer = spread_vm(PREFER)
+    """If EC2 does not show or create the group, a VM fails only if it must be spread."""
+    cpi = cpi_with(max_retries=0)
+    fake_aws.rule(times=None, **fault)
+    assert fault["action"] in spread_vm(executable=cpi).error["message"]
+    assert "RunInstances" not in fake_aws.actions()
+    answer = spread_vm(PREFER, executable=cpi)
     answer.ok()
-    said, outside = warnings(answer)
-    assert said.startswith("Not spread: CreatePlacementGroup failed with PlacementGroupLimitExceeded")
-    assert "Run bin/cpi sweep --director UUID --delete" in said
+    *_, why, outside = warnings(answer)
+    assert why.startswith("Not spread: ")
+    assert said in why
     assert outside == "Launching t3.micro (on demand, not spread)"
-    assert world.state()["placement groups"] == []
+    assert leftovers().get("placement groups", []) == []
 
 
 @pytest.mark.parametrize(

@@ -28,11 +28,13 @@ class SpreadGroup(Record):
             the same group for both, such as "a-b-c" for c of deployment a-b and for b-c of deployment a.
         tags: Those that it gets when it is created.
         exists: Whether EC2 has shown it to this call.
+        is_avoided: Whether the VM only prefers it, and is launched outside, because EC2 does not answer.
     """
 
     name: str
     tags: Mapping[str, str]
     exists: bool = False
+    is_avoided: bool = False
 
 
 def group_of(environment: Json | None) -> str:

@@ -85,7 +85,7 @@ def _plan(cloud: Cloud, arguments: VmArguments) -> VmPlan:
 
 def _create(cloud: Cloud, plan: VmPlan, undo: Undo) -> CreatedVm:
     created = create_interfaces(cloud, plan, undo) if plan.creates_nics_first else []
-    if (group := plan.spec.spread) is not None and not group.exists:
+    if (group := plan.spec.spread) is not None and not (group.exists or group.is_avoided):
         plan = plan.replace(options=prepare_group(cloud, group, plan.options))
     with naming_keys(*(text for option in plan.options for text in option.devices.key_texts)):
         instance, option = InstanceCreation(cloud, plan, created, undo).run()

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 from bosh_aws_cpi.aws import firewalls, images, launch_templates, volumes
 from bosh_aws_cpi.aws import subnets as aws_subnets
+from bosh_aws_cpi.aws.sdk.errors import FAILURES
+from bosh_aws_cpi.aws.sdk.translation import explain
 from bosh_aws_cpi.cpi.cloud import Cloud
 from bosh_aws_cpi.cpi.lookup import Ask, ask_now
 from bosh_aws_cpi.cpi.type_facts import type_facts
@@ -68,7 +70,7 @@ def gather(cloud: Cloud, wanted: WantedVm, ask: Ask = ask_now) -> VmFacts:
         types=types,
         subnets=subnets,
         disks=disks or (),
-        spread=ask("spread", lambda: _spread_group(cloud, wanted, types, group)) if group else None,
+        spread=_spread_group(cloud, wanted, types, group, ask) if group else None,
         template=ask("launch_template", lambda: launch_templates.describe_version(cloud.ec2, template))
         if template
         else None,
@@ -110,14 +112,23 @@ def find_image(cloud: Cloud, stemcell_cid: str) -> Image:
 
 
 def _spread_group(
-    cloud: Cloud, wanted: WantedVm, types: Mapping[str, InstanceTypeFacts], group: SpreadGroup
+    cloud: Cloud, wanted: WantedVm, types: Mapping[str, InstanceTypeFacts], group: SpreadGroup, ask: Ask
 ) -> SpreadGroup | None:
-    """The placement group as EC2 knows it; None if EC2 launches none of the VM's types into such groups."""
+    """The placement group as EC2 knows it; None if EC2 launches none of the VM's types into such groups.
+
+    If EC2 does not answer, a VM that only prefers the group avoids it.
+    """
     is_preferred = wanted.properties.spread is not True
     if is_preferred and types and all("spread" in facts.lacks for facts in types.values()):
         logger.info("Not spread: EC2 launches none of the VM's types into a spread placement group")
         return None
-    return known_group(cloud, group)
+    try:
+        return ask("spread", lambda: known_group(cloud, group))
+    except FAILURES as error:
+        if not is_preferred:
+            raise
+        logger.warning("Not spread: %s", explain(error))
+        return group.replace(is_avoided=True)
 
 
 def _group_ids(cloud: Cloud, groups: Mapping[str, str], vpc_id: str, ask: Ask) -> list[str]:

@@ -10,7 +10,13 @@ from typing import Final
 
 from bosh_aws_cpi.aws import placement_groups
 from bosh_aws_cpi.aws.sdk import timing
-from bosh_aws_cpi.aws.sdk.errors import GROUP_MISSING, GROUP_QUOTA_REACHED, has_code, may_have_taken_effect
+from bosh_aws_cpi.aws.sdk.errors import (
+    FAILURES,
+    GROUP_MISSING,
+    has_code,
+    is_transient,
+    may_have_taken_effect,
+)
 from bosh_aws_cpi.aws.sdk.translation import explain
 from bosh_aws_cpi.cpi.cloud import Cloud
 from bosh_aws_cpi.errors import CloudError, VMCreationFailed
@@ -46,7 +52,7 @@ def launch_in_group(cloud: Cloud, group: SpreadGroup, launch: Callable[[], Insta
             when EC2 first answers that it does not know the group.
 
     Raises:
-        VMCreationFailed: EC2 does not accept the group in time; retriable.
+        VMCreationFailed: EC2 does not accept the group in time, which is retriable, or can't create it.
         CloudError: Somebody else has created a placement group of that name.
     """
 
@@ -59,7 +65,10 @@ def launch_in_group(cloud: Cloud, group: SpreadGroup, launch: Callable[[], Insta
             raise
 
     def probe() -> Instance:
-        _ensure_group(cloud, group)
+        try:
+            _ensure_group(cloud, group)
+        except FAILURES as error:
+            raise VMCreationFailed(explain(error), ok_to_retry=is_transient(error)) from error
         return attempt()
 
     def timed_out(message: str) -> VMCreationFailed:
@@ -79,8 +88,8 @@ def prepare_group(
     """Create the group, or check the one that exists.
 
     Returns:
-        The launch options. If the group is only preferred, and the account can't have another one, only
-        those outside of it.
+        The launch options. If the group is only preferred, and EC2 does not create it, only those outside of
+        it. A group that was created without an answer stays, with its tags.
 
     Raises:
         CloudError: As `_ensure_group`.
@@ -88,8 +97,8 @@ def prepare_group(
     outside = [option for option in options if option.skips_placement_group]
     try:
         _ensure_group(cloud, group)
-    except cloud.ec2.exceptions.ClientError as error:
-        if not outside or not has_code(error, GROUP_QUOTA_REACHED):
+    except (*FAILURES, VMCreationFailed) as error:
+        if not outside:
             raise
         logger.warning("Not spread: %s", explain(error))
         return outside

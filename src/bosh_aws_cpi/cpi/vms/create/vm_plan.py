@@ -169,7 +169,10 @@ def _options(wanted: WantedVm, facts: VmFacts, review: Review) -> list[LaunchOpt
     if types.keys() < {*properties.instance_types}:
         return []
     options = launch_options(properties, types)
-    return options if facts.spread is None or properties.spread is True else prefer_spread(options)
+    if facts.spread is None or properties.spread is True:
+        return options
+    preferred = prefer_spread(options)
+    return [each for each in preferred if each.skips_placement_group or not facts.spread.is_avoided]
 
 
 def _devices(
