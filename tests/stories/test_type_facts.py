@@ -1,6 +1,7 @@
 """What is known of instance types: asked from EC2, and looked up where it may not be asked."""
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -15,12 +16,17 @@ from tests.protocols import (
 
 ASKING = "DescribeInstanceTypes"
 DENIED = {"code": "UnauthorizedOperation", "message": "You are not authorized.", "status": 403}
+BROKEN = {"code": "InternalError", "message": "No.", "status": 500}
 ODD = {"code": "InvalidInstanceType", "message": "The following supplied instance types do not exist: [x]"}
 RAW = {"instance_type": "m5d.4xlarge", "raw_instance_storage": True}
 """What can't be launched without the type's facts."""
 
 
-@pytest.mark.parametrize("is_asked", [True, False], ids=["denied", "switched-off"])
+@pytest.mark.parametrize(
+    ("is_asked", "error"),
+    [(True, DENIED), (True, BROKEN), (False, DENIED)],
+    ids=["denied", "broken", "switched-off"],
+)
 def test_built_in_table(
     create_vm: CreateVm,
     cpi_with: CpiWith,
@@ -29,10 +35,11 @@ def test_built_in_table(
     fake_aws: FakeAws,
     *,
     is_asked: bool,
+    error: dict[str, Any],
 ) -> None:
-    """Where EC2 may not be asked a table answers: with one warning, unless the question is switched off."""
-    fake_aws.rule(action=ASKING, error=DENIED)
-    cpi = cpi_with(enable_describe_instance_types=is_asked)
+    """Where EC2 does not answer a table does: with one warning, unless the question is switched off."""
+    fake_aws.rule(action=ASKING, error=error)
+    cpi = cpi_with(enable_describe_instance_types=is_asked, max_retries=0)
     answer = create_vm({**RAW, "instance_type_fallbacks": ["i4i.large"]}, executable=cpi)
     vm_cid = answer.ok()[0]
     raw = [entry["path"] for entry in settings(vm_cid)["disks"]["raw_ephemeral"]]
@@ -40,7 +47,8 @@ def test_built_in_table(
     assert fake_aws.actions().count(ASKING) == int(is_asked)
     told = warnings(answer)
     assert len(told) == int(is_asked)
-    assert all("ec2:DescribeInstanceTypes" in line and "enable_describe" in line for line in told)
+    assert all(ASKING in line and "using a built-in table" in line for line in told)
+    assert not told or ("enable_describe" in told[0]) is (error is DENIED)
 
 
 def test_unknown_type(

@@ -4,7 +4,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from bosh_aws_cpi.aws.listings import list_by_values
-from bosh_aws_cpi.aws.sdk.errors import UNAUTHORIZED, ask_or_warn, code_of, has_code
+from bosh_aws_cpi.aws.sdk.errors import ask_or_warn, code_of
 from bosh_aws_cpi.config.aws_config import AwsConfig
 from bosh_aws_cpi.log import logger
 from bosh_aws_cpi.model import InstanceTypeFacts, TypeOption
@@ -19,19 +19,13 @@ _TYPES_PER_PAGE: Final = 100
 """The maximum page size of DescribeInstanceTypes, which is smaller than EC2's usual maximum."""
 
 
-def facts(client: "EC2Client", names: Sequence[str]) -> dict[str, InstanceTypeFacts] | None:
+def facts(client: "EC2Client", names: Sequence[str]) -> dict[str, InstanceTypeFacts]:
     """DescribeInstanceTypes: the facts about these types, by name.
 
     Returns:
-        The facts; for a type that EC2 does not know, they assume that it has no NVMe. None if the account
-        lacks the permission.
+        The facts; for a type that EC2 does not know, they assume that it has no NVMe.
     """
-    try:
-        known = _describe(client, list(dict.fromkeys(names)))
-    except client.exceptions.ClientError as error:
-        if has_code(error, UNAUTHORIZED):
-            return None
-        raise
+    known = _describe(client, list(dict.fromkeys(names)))
     for name in names:
         if name not in known:
             logger.warning(

@@ -1,8 +1,9 @@
-"""Facts about instance types: from EC2, or from the built-in table if the account lacks the permission."""
+"""Facts about instance types: from EC2, or from the built-in table if EC2 gives none."""
 
 from collections.abc import Sequence
 
 from bosh_aws_cpi.aws import instance_types
+from bosh_aws_cpi.aws.sdk.errors import FAILURES, UNAUTHORIZED, describe_error, has_code, is_transient
 from bosh_aws_cpi.cpi.cloud import Cloud
 from bosh_aws_cpi.log import logger
 from bosh_aws_cpi.model import Instance, InstanceTypeFacts
@@ -11,14 +12,19 @@ from bosh_aws_cpi.plan.instance_types import static_facts, tabled_facts
 
 
 def type_facts(cloud: Cloud, names: Sequence[str]) -> dict[str, InstanceTypeFacts]:
-    """Return the facts about instance types, by name."""
+    """Return the facts about instance types, by name: no answer is no reason not to launch a type."""
     if cloud.config.aws.enable_describe_instance_types:
-        if (asked := instance_types.facts(cloud.ec2, names)) is not None:
-            return asked
-        logger.warning(
-            "No permission for ec2:DescribeInstanceTypes: using a built-in table, which lacks newer types. "
-            "Allow the call, or set aws.enable_describe_instance_types to false"
-        )
+        try:
+            return instance_types.facts(cloud.ec2, names)
+        except FAILURES as error:
+            is_denied = has_code(error, UNAUTHORIZED)
+            if not is_denied and not is_transient(error):
+                raise
+            why = "No permission for ec2:DescribeInstanceTypes" if is_denied else describe_error(error)
+            remedy = (
+                ". Allow the call, or set aws.enable_describe_instance_types to false" if is_denied else ""
+            )
+            logger.warning("%s: using a built-in table, which lacks newer types%s", why, remedy)
     return {name: static_facts(name) for name in names}
 
 
