@@ -177,6 +177,32 @@ def test_missing(preflight: Preflight, fake_aws: FakeAws) -> None:
     assert (answer.returncode, answer.document["is_ready"]) == (1, False)
 
 
+DENIES = (
+    "explicitly denies ec2:RunInstances: no other policy can allow it. Meet its conditions, or ask its owner"
+)
+NO_POLICY = "because no {} allows the ec2:RunInstances action"
+
+
+@pytest.mark.parametrize(
+    ("cause", "why"),
+    [
+        ("with an explicit deny in a service control policy", f"The service control policy {DENIES}"),
+        (NO_POLICY.format("permissions boundary"), "Allow ec2:RunInstances in the permissions boundary"),
+        (NO_POLICY.format("identity-based policy"), ""),
+    ],
+)
+def test_denied(preflight: Preflight, fake_aws: FakeAws, cause: str, why: str) -> None:
+    """If another policy than that of the user does not allow an action, the report names that policy."""
+    message = f"No. User: arn:aws:iam::1:user/a is not authorized to perform: ec2:RunInstances {cause}"
+    error = {"code": "UnauthorizedOperation", "message": message, "status": 403}
+    fake_aws.rule(action="RunInstances", error=error)
+    baseline = feature(preflight("--json"), "Baseline")
+    assert baseline["missing"] == ["ec2:RunInstances"]
+    assert baseline["denied"].get("ec2:RunInstances", "").startswith(why)
+    assert baseline["denied"].keys() == ({"ec2:RunInstances"} if why else set())
+    assert (f"denied: ec2:RunInstances: {why}" in preflight().stdout.decode()) is bool(why)
+
+
 @pytest.mark.parametrize(
     ("action", "code", "words"),
     [

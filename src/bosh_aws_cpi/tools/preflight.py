@@ -16,7 +16,14 @@ from botocore.exceptions import ClientError
 
 from bosh_aws_cpi.aws.ebs_direct import BLOCK_SIZE
 from bosh_aws_cpi.aws.sdk.clients import CommandClients
-from bosh_aws_cpi.aws.sdk.errors import UNAUTHORIZED, code_of, describe_error, message_of
+from bosh_aws_cpi.aws.sdk.errors import (
+    OWN_POLICY,
+    UNAUTHORIZED,
+    code_of,
+    describe_error,
+    message_of,
+    policy_remedy,
+)
 from bosh_aws_cpi.aws.sdk.permissions import ACTIONS, BASELINE, FEATURES
 from bosh_aws_cpi.aws.sdk.translation import explain
 from bosh_aws_cpi.config.aws_config import AwsConfig
@@ -78,7 +85,10 @@ class Probe(Record):
 
 
 class Verdict(Record):
-    """Whether an action is allowed; if not, with the reason."""
+    """Whether an action is allowed; if not, with the reason.
+
+    A missing action has one only if another policy than that of the keys' user or role does not allow it.
+    """
 
     state: State
     why: str = ""
@@ -181,6 +191,7 @@ def _feature(name: str, results: Results, *, is_needed: bool) -> Json:
         "is_needed": is_needed,
         "allowed": list(reasons("allowed")),
         "missing": list(reasons("missing")),
+        "denied": {action: why for action, why in reasons("missing").items() if why},
         "no_verdict": reasons("no verdict"),
         "not_checkable": reasons("not checkable"),
     }
@@ -208,7 +219,7 @@ def lines(report: Json) -> list[str]:
         shown.append(_entry(f"{'*' if each['is_needed'] else ' '} {each['name']}", _state(each)))
         if each["missing"]:
             shown.append(f"      missing: {', '.join(each['missing'])}")
-        for key in ("no_verdict", "not_checkable"):
+        for key in ("denied", "no_verdict", "not_checkable"):
             reasons: dict[str, list[str]] = defaultdict(list)
             for action, why in each[key].items():
                 reasons[why].append(action)
@@ -388,7 +399,8 @@ def verdict_of(error: ClientError, permitted: frozenset[str]) -> Verdict:
     if code == "DryRunOperation" or code in permitted:
         return _ALLOWED
     if code in UNAUTHORIZED:
-        return Verdict("missing", code)
+        remedy = policy_remedy(error)
+        return Verdict("missing", "" if OWN_POLICY in remedy else remedy)
     if code.endswith(_NO_SUCH_ID):
         return Verdict("not checkable", f"answered with {code}, which proves nothing")
     return Verdict("no verdict", f"answered with {code}: {message_of(error)}")

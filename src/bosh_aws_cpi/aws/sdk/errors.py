@@ -139,6 +139,7 @@ EXPLICIT_DENY: Final = "explicit deny"
 _POLICY: Final = rf"(?:{EXPLICIT_DENY} in|because no) (?:an? |the )?([\w -]{{0,30}}?(?:policy|boundary))\b"
 """The policy that does not allow a call (IAM user guide, "Troubleshoot access denied error messages")."""
 _IDENTITY_POLICY: Final = "identity-based policy"
+OWN_POLICY: Final = "policy of the CPI's user or role"
 _THROTTLED_STATUS: Final = 429
 """The HTTP status that means throttling, whatever the error code."""
 ERROR_STATUS: Final = 300
@@ -405,7 +406,7 @@ def policy_remedy(error: Exception) -> str:
         which = f"The {policy}" if policy else "A policy"
         denies = f"{which} explicitly denies {action}: no other policy can allow it"
         return f"{denies}. Meet its conditions, or ask its owner to change it"
-    where = policy if policy not in {"", _IDENTITY_POLICY} else "policy of the CPI's user or role"
+    where = policy if policy not in {"", _IDENTITY_POLICY} else OWN_POLICY
     return f"Allow {action} in the {where}"
 
 
