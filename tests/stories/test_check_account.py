@@ -647,6 +647,33 @@ def test_denied_launch(cpi: Cpi, world: World, fake_aws: FakeAws) -> None:
     assert world.state() == world.empty
 
 
+@pytest.mark.usefixtures("fast_clock")
+@pytest.mark.parametrize(
+    "rule",
+    [
+        {"error": {"code": "RequestLimitExceeded", "message": "too many", "status": 503}},
+        {
+            "error": {"code": "x", "message": "", "status": 403},
+            "replace": [[r"(?s)\A.*\Z", "<html><body>Blocked</body></html>"]],
+        },
+        {"replace": [[r"(?s)\A.*\Z", "<html><body>Blocked</body></html>"]]},
+    ],
+    ids=["throttled", "refused by a proxy", "answered by a proxy"],
+)
+def test_dry_run_without_an_answer(
+    cpi: Cpi, world: World, far: Far, fake_aws: FakeAws, rule: dict[str, Any]
+) -> None:
+    """A dry run that AWS does not judge is not checked, and says nothing about other look-ups."""
+    whole = everything(world, far, fake_aws)
+    for action in ("RunInstances", "CreateVolume"):
+        fake_aws.rule(action=action, where={"DryRun": "true"}, **rule)
+    fake_aws.forget_calls()
+    found = of("not checked", checked(cpi, whole, "--stemcell", world.image_id))
+    assert {each["what"].partition(":")[0] for each in found} == {"dry run"}
+    calls = Counter(f"{call['service']}:{call['action']}" for call in fake_aws.calls())
+    assert len(calls) == ALL_CALLS - 1  # all but the second dry run, CreateVolume's
+
+
 @pytest.mark.parametrize("director", [(), ("--director", "1234")])
 def test_denied_by_tags(cpi: Cpi, world: World, fake_aws: FakeAws, director: tuple[str, ...]) -> None:
     """A policy that allows only resources with the Director's tag can be tried only for a known Director."""

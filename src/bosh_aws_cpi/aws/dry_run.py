@@ -6,7 +6,7 @@ from collections.abc import Callable
 from botocore.exceptions import ClientError
 
 from bosh_aws_cpi.aws.sdk.errors import EXPLICIT_DENY, code_of, is_shortage, is_subnet_full, is_transient
-from bosh_aws_cpi.aws.sdk.translation import explain
+from bosh_aws_cpi.aws.sdk.translation import explain, is_error_of_aws
 from bosh_aws_cpi.jsontext import Json
 
 _WOULD_SUCCEED = "DryRunOperation"
@@ -31,14 +31,14 @@ def refusal(call: Callable[..., object], arguments: Json) -> str:
         arguments: The call's other arguments.
 
     Raises:
-        ClientError: EC2 is busy or at fault.
+        ClientError: EC2 is busy or at fault, or something else than AWS answers.
     """
     try:
         call(**arguments, DryRun=True)
     except ClientError as error:
         if code_of(error) == _WOULD_SUCCEED or is_shortage(error) or is_subnet_full(error):
             return ""
-        if is_transient(error):
+        if is_transient(error) or not is_error_of_aws(error):
             raise
         return explain(error)
     return ""

@@ -101,7 +101,7 @@ class Asker:
         self._config = config
         self._again = again
         self._keys_accepted = keys_accepted
-        self._silent: dict[str, tuple[str, str]] = {}
+        self._silent: dict[tuple[str, bool], tuple[str, str]] = {}
         self.not_checked: list[Finding] = []
         """What AWS did not answer, and why."""
 
@@ -144,24 +144,28 @@ class Asker:
         self._keys_accepted = True
         return answer
 
-    def ask(self, what: str, call: Callable[[], Answer], service: str = "ec2") -> Answer | None:
+    def ask(
+        self, what: str, call: Callable[[], Answer], service: str = "ec2", *, is_dry: bool = False
+    ) -> Answer | None:
         """Call AWS; None, with a finding, when it refuses or does not answer.
 
         Args:
             what: What is looked up, or the property that names it: "quotas", "key_name".
             call: Makes the calls; its answer must not be None, which stands for no answer.
             service: The SDK's name of the service.
+            is_dry: Whether it is a dry run: AWS throttles these apart, and a proxy may answer only these.
 
         Raises:
             CloudError: As in `attempt`.
         """
-        if service not in self._silent:
+        group = (service, is_dry)
+        if group not in self._silent:
             answer = self.attempt(service, call)
             if not isinstance(answer, NoAnswer):
                 return answer
-            self._note(service, what, answer)
-        if service in self._silent:
-            why, remedy = self._silent[service]
+            self._note(group, what, answer)
+        if group in self._silent:
+            why, remedy = self._silent[group]
             self.leave_out(f"{what}: {why}", remedy)
         return None
 
@@ -169,17 +173,18 @@ class Asker:
         """Add a finding about what could not be looked up."""
         self.not_checked.append(Finding(Severity.NOT_CHECKED, what, remedy, source="AWS"))
 
-    def _note(self, service: str, what: str, failed: NoAnswer) -> None:
-        """Note that a call failed; if the service does not answer, call it no more."""
+    def _note(self, group: tuple[str, bool], what: str, failed: NoAnswer) -> None:
+        """Note that a call failed; if the service does not answer, make no more calls of this group."""
+        service, _ = group
         error, message = failed.error, describe_error(failed.error)
         if has_code(error, errors.UNAUTHORIZED):
             self.leave_out(f"{what}: {message}", policy_remedy(error))
         elif not self._again and has_code(error, errors.THROTTLED):
-            self._silent[service] = (f"{service} throttles the calls: {message}", _LATER)
+            self._silent[group] = (f"{service} throttles the calls: {message}", _LATER)
         elif not failed.problem or (self._again and not errors.is_timeout(error)):
             self.leave_out(f"{what}: {message}", self._again)
         else:
-            self._silent[service] = (f"{service}: {failed.problem}", "")
+            self._silent[group] = (f"{service}: {failed.problem}", "")
 
     def _judge(self, service: str, error: ClientError) -> NoAnswer:
         """Explain an error of a service; once AWS has accepted the keys, no error is blamed on them."""

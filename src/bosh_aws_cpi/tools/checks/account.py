@@ -25,6 +25,8 @@ _SERVICES: Final = {
     "quotas": "service-quotas",
 }
 """The service that looks up what a property names, by the SDK's name; EC2 looks up all others."""
+DRY_RUN: Final = "dry run"
+"""What `Account.ask` calls a dry run, in place of a property."""
 
 
 class _VariableError(Exception):
@@ -59,7 +61,7 @@ class Account:
         """Look something up, and report a lookup that AWS refuses or does not answer as not checked.
 
         Args:
-            key: The property that names what is looked up.
+            key: The property that names what is looked up, or `DRY_RUN`.
             look_up: Calls AWS. Its CloudError says that something is missing, or can't be used; so does
                 another error of AWS.
 
@@ -81,9 +83,10 @@ class Account:
                     raise
                 return None, [Problem(key, explain(error))]
 
-        services = (service for name, service in _SERVICES.items() if name in key.split("."))
+        service = next((each for name, each in _SERVICES.items() if name in key.split(".")), "ec2")
+        is_dry = key == DRY_RUN
         try:
-            found = None if self.is_offline else self._asker.ask(key, attempt, next(services, "ec2"))
+            found = None if self.is_offline else self._asker.ask(key, attempt, service, is_dry=is_dry)
         except _VariableError:
             found = None
         return found or (None, [])

@@ -27,7 +27,7 @@ from bosh_aws_cpi.plan import run_instances, tag_plan
 from bosh_aws_cpi.plan.instance_types import static_facts, tabled_facts
 from bosh_aws_cpi.properties.types import Problem, Review, WrongType, problem_of
 from bosh_aws_cpi.tools.checks import cases, things
-from bosh_aws_cpi.tools.checks.account import Account
+from bosh_aws_cpi.tools.checks.account import DRY_RUN, Account
 from bosh_aws_cpi.tools.checks.bosh_rules import text_of
 from bosh_aws_cpi.tools.checks.cases import ZONE, Case
 from bosh_aws_cpi.tools.checks.cloud_config import Files
@@ -214,7 +214,7 @@ class Trial:
         return self._of_dry_run(self._refusals[kind])
 
     def _refusal(self, call: Callable[..., object], arguments: Json) -> str:
-        return self._account.ask("dry run", lambda: dry_run.refusal(call, arguments))[0] or ""
+        return self._account.ask(DRY_RUN, lambda: dry_run.refusal(call, arguments))[0] or ""
 
     def _of_dry_run(self, refusal: str) -> Found:
         if refusal and not self._is_director_known and dry_run.may_depend_on_tags(refusal):
