@@ -20,6 +20,8 @@ from bosh_aws_cpi.errors import wrong_variable
 from bosh_aws_cpi.log import logger
 
 _CHUNK: Final = 1 << 13
+_MAX_FILE_MIB: Final = 4
+"""The maximum size in MiB of a file with a token or with CA certificates; the largest are bundles."""
 _original_connect: Final = HTTPSConnection.connect
 _loading_lock: Final = Lock()
 _certificates: Final[dict[str, str]] = {}
@@ -39,11 +41,15 @@ def install() -> None:
 def check_file(variable: str, path: str) -> None:
     """Check that a path in the environment is a readable file: a pipe or a device may have no end.
 
+    A file of the kernel, such as /proc/kmsg, may have no end either; its size is 0.
+
     Raises:
-        CloudError: The path is not a readable file.
+        CloudError: The path is not a readable file, or the file is empty or too large.
     """
     if not (os.path.isfile(path) and os.access(path, os.R_OK)):  # noqa: PTH113 - pathlib's may raise
         raise wrong_variable(variable, f"names '{path}', which is not a file that can be read")
+    if not 0 < os.stat(path).st_size <= _MAX_FILE_MIB << 20:  # noqa: PTH116 - the same
+        raise wrong_variable(variable, f"names '{path}', which is empty, or larger than {_MAX_FILE_MIB} MiB")
 
 
 def name_of(certificates: str) -> str:

@@ -3,11 +3,13 @@
 import json
 import os
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
 from testbed.executable import EXECUTABLE, Answer, Cpi, config
+from testbed.loopback import slowly
 
 pytestmark = pytest.mark.usefixtures("warm")
 
@@ -49,9 +51,19 @@ def test_pipe(fifo: Cpi) -> None:
 
 
 @pytest.mark.usefixtures("fast_clock")
-def test_pipe_without_writer(fifo: Cpi) -> None:
-    """A pipe without a writer is an error after a minute."""
-    refused(fifo.call("info"), "it is a pipe, and its writer did not close it within 60 seconds")
+@pytest.mark.parametrize("has_writer", [False, True])
+def test_pipe_without_end(fifo: Cpi, *, has_writer: bool) -> None:
+    """A pipe without a writer, or with a slow one, is an error after a minute."""
+
+    def write() -> None:
+        with suppress(BrokenPipeError), fifo.config_path.open("wb", buffering=0) as pipe:
+            pipe.writelines(slowly(b" " * 60_000))
+
+    with ThreadPoolExecutor(1) as writers:
+        written = writers.submit(write) if has_writer else None
+        refused(fifo.call("info"), "it is a pipe, and its writer did not close it within 60 seconds")
+        if written:
+            written.result()
 
 
 @pytest.mark.parametrize(

@@ -254,8 +254,16 @@ def test_container(relay: Relay) -> None:
     assert signed(relay) == [("DescribeVolumes", imds.ACCESS_KEY_ID, imds.SESSION_TOKEN)]
 
 
-NO_FILES = {"missing": "no/file", "folder": ".", "pipe": "pipe", "long": "x" * 300, "device": "/dev/zero"}
-"""Paths at which nothing can be read, or without an end, from a folder with a pipe."""
+NO_FILES = {
+    "missing": "no/file",
+    "folder": ".",
+    "pipe": "pipe",
+    "long": "x" * 300,
+    "device": "/dev/zero",
+    "kernel's": "/proc/self/environ",
+    "large": "large",
+}
+"""Paths at which nothing can be read, or without an end, from a folder with a pipe and a large file."""
 AUTHORITIES = ("BOSH_CA_CERT_FILE", "AWS_CA_BUNDLE", "REQUESTS_CA_BUNDLE")
 
 
@@ -264,12 +272,18 @@ AUTHORITIES = ("BOSH_CA_CERT_FILE", "AWS_CA_BUNDLE", "REQUESTS_CA_BUNDLE")
     [
         *(("AWS_WEB_IDENTITY_TOKEN_FILE", kind) for kind in NO_FILES),
         *(("AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE", kind) for kind in NO_FILES),
-        *((variable, kind) for variable in AUTHORITIES for kind in ("missing", "pipe", "long", "device")),
+        *(
+            (variable, kind)
+            for variable in AUTHORITIES
+            for kind in ("missing", "pipe", "long", "device", "large")
+        ),
     ],
 )
 def test_no_file(relay: Relay, tmp_path: Path, variable: str, kind: str) -> None:
     """A variable that does not name a file is an error that names it, and nothing is waited for."""
     os.mkfifo(tmp_path / "pipe")
+    with (tmp_path / "large").open("wb") as file:
+        file.truncate(3 << 30)
     with Container() as server:
         env = {"AWS_CONTAINER_CREDENTIALS_FULL_URI": f"{server.url}/keys", "AWS_ROLE_ARN": ROLE_ARN}
         path = str(tmp_path / NO_FILES[kind])

@@ -18,6 +18,7 @@ ENDS = "Compressed file ended before the end-of-stream marker was reached"
 WHOLE = packed()
 
 REFUSED: dict[str, tuple[bytes, str]] = {
+    "nothing": (b"", f"Stemcell image PATH is empty, or not a file{AGAIN}"),
     "text": (b"this is no image", DAMAGED.format("Not a gzipped file (b'th')")),
     "other name": (
         packed(name="disk.img"),

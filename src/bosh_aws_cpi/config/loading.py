@@ -139,9 +139,10 @@ def _content(descriptor: int, max_mib: int) -> bytes:
 def _wait_for_writer(descriptor: int, end: float) -> None:
     poller = select.poll()
     poller.register(descriptor, select.POLLIN)
-    while not poller.poll(1000):
-        if time.monotonic() > end:
-            raise ValueError(f"it is a pipe, and its writer did not close it within {_TIMEOUT} seconds")
+    while time.monotonic() < end:
+        if poller.poll(1000):
+            return
+    raise ValueError(f"it is a pipe, and its writer did not close it within {_TIMEOUT} seconds")
 
 
 def _read_yaml(path: str, raw: bytes, json_error: jsontext.JsonTextError) -> object:

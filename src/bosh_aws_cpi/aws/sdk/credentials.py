@@ -179,7 +179,7 @@ class _Container(ContainerProvider):
         """Return the credentials; None if the environment has no address of an agent.
 
         Raises:
-            CloudError: The file with the token for the agent, which the environment names, can't be read.
+            CloudError: The file with the token for the agent, which the environment names, can't be used.
         """
         has_address = self.ENV_VAR in os.environ or self.ENV_VAR_FULL in os.environ
         if has_address and (path := os.environ.get(self.ENV_VAR_AUTH_TOKEN_FILE)) is not None:
@@ -225,7 +225,7 @@ class _WebIdentityToken(FileWebIdentityTokenLoader):
 
         Raises:
             InvalidCall: The environment names no valid role.
-            CloudError: The file can't be read, or is empty.
+            CloudError: The file can't be read, or is empty or too large.
         """
         variable = "AWS_WEB_IDENTITY_TOKEN_FILE"
         connections.check_file(variable, os.environ.get(variable, ""))
@@ -237,8 +237,6 @@ class _WebIdentityToken(FileWebIdentityTokenLoader):
             token: str = super().__call__()
         except (OSError, ValueError) as error:
             raise CloudError(f"The file that {variable} names can't be read: {error}") from None
-        if not token:
-            raise CloudError(f"The file that {variable} names is empty")
         redact.learn({"credentials": [token]})
         return token
 

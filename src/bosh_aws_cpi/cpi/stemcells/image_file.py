@@ -256,15 +256,16 @@ def _open(path: str) -> Iterator[_RawImage]:
 
 
 def _open_file(path: str, flags: int) -> int:
-    """Open a file. A FIFO or a device, which may have no end, is refused without waiting for it.
+    """Open a file. What may have no end is refused without waiting: a FIFO, a device, a file of the kernel.
 
     Raises:
         OSError: It can't be opened.
-        _Unusable: It is not a file.
+        _Unusable: It is not a file, or is one without a size, as files of the kernel are.
     """
     descriptor = os.open(path, flags | os.O_NONBLOCK)
-    mode = os.fstat(descriptor).st_mode
-    if stat.S_ISREG(mode) or stat.S_ISDIR(mode):  # Python refuses folders in the system's words
+    status = os.fstat(descriptor)
+    is_file = stat.S_ISREG(status.st_mode)
+    if (is_file and status.st_size) or stat.S_ISDIR(status.st_mode):  # Python refuses folders, in its words
         return descriptor
     os.close(descriptor)
-    raise _Unusable(f"is not a file. {_AGAIN}")
+    raise _Unusable(f"is {'empty, or ' if is_file else ''}not a file. {_AGAIN}")
