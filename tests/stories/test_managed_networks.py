@@ -64,6 +64,26 @@ def test_life(cpi: Cpi, world: World, wish: Any, create_vm: CreateVm, failure: W
     assert malformed == failure("NetworkNotFound", "Network 'net' not found")
 
 
+@pytest.mark.parametrize(
+    ("action", "text", "words"),
+    [
+        ("DescribeVpcs", "x", ", without CidrBlock). Check env.https_proxy and aws.ec2_endpoint"),
+        ("DescribeSubnets", "10.0.1.1/24", ", without CidrBlock)"),
+        ("CreateSubnet", "", "EC2 does not show the IPv4 range of subnet 'subnet-"),
+    ],
+)
+def test_no_range(
+    cpi: Cpi, world: World, wish: Any, fake_aws: FakeAws, action: str, text: str, words: str
+) -> None:
+    """A range that is none is an answer that can't be read; a subnet without a range is deleted."""
+    fake_aws.rule(action=action, replace=[["<cidrBlock>.*?</cidrBlock>", f"<cidrBlock>{text}</cidrBlock>"]])
+    error = cpi.call("create_network", wish()).error
+    assert error["type"] == "Bosh::Clouds::CloudError"
+    assert words in error["message"]
+    fake_aws.clear_rules()
+    assert world.state() == world.empty
+
+
 def test_everything(cpi: Cpi, world: World, wish: Any, tags_of: ReadTags, fake_aws: FakeAws) -> None:
     """A subnet gets its zone, route table, network ACL, IPv6 range, public addresses and tags."""
     world.ec2.associate_vpc_cidr_block(VpcId=world.vpc_id, AmazonProvidedIpv6CidrBlock=True)

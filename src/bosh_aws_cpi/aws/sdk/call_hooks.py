@@ -5,8 +5,9 @@ An answer is accepted only if it is a document of the called operation; a missin
 
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
+from ipaddress import ip_address, ip_network
 from typing import Any, Final
 from xml.etree.ElementTree import Element
 
@@ -121,11 +122,29 @@ def _is_json(response: dict[str, Any], shape: Any) -> bool:  # noqa: ANN401
     return isinstance(document, dict) and (not names or not names.isdisjoint(document))
 
 
+_PARSERS: Final[Mapping[str, Callable[[str], object]]] = {
+    **dict.fromkeys(("CidrBlock", "Ipv6CidrBlock", "Ipv4Prefix", "Ipv6Prefix"), ip_network),
+    **dict.fromkeys(
+        ("DestinationCidrBlock", "DestinationIpv6CidrBlock", "CidrIp", "CidrIpv6"),
+        partial(ip_network, strict=False),
+    ),
+    **dict.fromkeys(("PrivateIpAddress", "Ipv6Address"), ip_address),
+}
+"""The functions with which the program parses elements that are texts for the SDK, by the SDK's name."""
+
+
 class _Structure(dict[str, Any]):
-    """A structure of an answer: to read a missing element is an error of the answer, not a bug."""
+    """A structure of an answer: to read a missing or malformed element is an error of the answer, no bug."""
 
     calls: list[Call]
     """A list to which the call is added when the whole answer is parsed."""
+    malformed: frozenset[str] = frozenset()
+    """The elements that are left out, because they can't be parsed."""
+
+    def get(self, key: str, default: Any = None) -> Any:  # noqa: ANN401
+        if key in self.malformed:
+            raise _unreadable(self.calls, key)
+        return super().get(key, default)
 
     def __missing__(self, key: str) -> Any:  # noqa: ANN401
         raise _unreadable(self.calls, key)
@@ -153,6 +172,14 @@ def _unreadable(calls: list[Call], element: str) -> ResponseParserError:
     return error
 
 
+def _is_parsable(text: str, parse: Callable[[str], object]) -> bool:
+    try:
+        parse(text)
+    except ValueError:
+        return False
+    return True
+
+
 def _wrap(value: Any, calls: list[Call], name: str = "") -> Any:  # noqa: ANN401 - any part of an answer
     """Return a part of an answer in which to read a missing element raises ResponseParserError.
 
@@ -162,6 +189,10 @@ def _wrap(value: Any, calls: list[Call], name: str = "") -> Any:  # noqa: ANN401
     part: _Structure | _List
     if isinstance(value, dict):
         part = _Structure((key, _wrap(each, calls, key)) for key, each in value.items())
+        for key in _PARSERS.keys() & part.keys():
+            if not _is_parsable(part[key], _PARSERS[key]):
+                text = part.pop(key)
+                part.malformed |= {key} if text else frozenset()  # an empty one stands for none
     elif isinstance(value, list):
         part = _List(_wrap(each, calls) for each in value)
         part.name = name
