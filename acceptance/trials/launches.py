@@ -96,6 +96,23 @@ def launch_tags(lab: Lab) -> Seen:
     return Seen(not bare, f"without their tags: {', '.join(bare) or 'none'}")
 
 
+@TRIALS.of("root-mapping")
+def root_mapping(lab: Lab) -> Seen:
+    """Launch with a root device that names neither size nor snapshot, and look at its volume."""
+    (image,) = lab.ec2.describe_images(ImageIds=[lab.network.image_id])["Images"]
+    name = image["RootDeviceName"]
+    device = {"DeviceName": name, "Ebs": {"VolumeType": "standard", "DeleteOnTermination": True}}
+    instance_id = lab.launch(BlockDeviceMappings=[device])["InstanceId"]
+    lab.wait_for_instance("running", instance_id)
+    attached = [{"Name": "attachment.instance-id", "Values": [instance_id]}]
+    (volume,) = lab.ec2.describe_volumes(Filters=attached)["Volumes"]
+    lab.terminate(instance_id)
+    (ebs,) = (each["Ebs"] for each in image["BlockDeviceMappings"] if each["DeviceName"] == name)
+    seen = (volume["SnapshotId"], volume["Size"], volume["VolumeType"])
+    wanted = (ebs["SnapshotId"], ebs["VolumeSize"], "standard")
+    return Seen(seen == wanted, f"{seen}, believed: {wanted}")
+
+
 @TRIALS.of("spot-request")
 def spot_request(lab: Lab) -> Seen:
     """Launch on spot for less than it costs; cancel its open requests, and look whether more appear."""

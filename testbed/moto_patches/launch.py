@@ -45,7 +45,8 @@ def launched_devices(backend: Any, image: Any) -> list[dict[str, Any]]:
 def launch_devices(original: Original, response: Any) -> list[dict[str, Any]]:
     """EC2 lays a request's block devices over the image's.
 
-    So the root device needs no size: it gets its snapshot's. moto ignored the image's
+    So the root device needs no size: it gets its snapshot's (the API reference, EbsBlockDevice, demands a
+    size or a snapshot; terraform-provider-aws and the Ruby release send neither). moto ignored the image's
     devices, refused devices without a size and those with a virtual name (an instance
     store, which is no volume), and dropped iops and throughput.
     """
