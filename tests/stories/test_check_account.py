@@ -106,6 +106,7 @@ def misfits(world: World, far: Far) -> dict[str, tuple[dict[str, Any], str, str]
     return {
         "type": ({"instance_type": "t3.samll"}, "instance_type", "Did you mean t3.small?"),
         "type-elsewhere": ({"instance_type": ELSEWHERE}, "instance_type", ""),
+        "type-nowhere": ({"instance_type": "dl2q.24xlarge"}, "instance_type", "no zone of us-east-1 offers"),
         "key": ({"key_name": "bosch"}, "key_name", "Did you mean bosh?"),
         "group": ({"security_groups": ["bosch"]}, "security_groups/0", "create the group in that VPC"),
         "placement": ({"placement_group": "spraed"}, "placement_group", "Did you mean spread?"),
@@ -588,6 +589,35 @@ def test_answer_without_an_element(
     assert found["what"].startswith(f"{LOOKUPS[action]}: AWS could not be called: its answer can't be read")
     assert f"(ec2:{action}" in found["what"]
     assert found["what"].endswith(f", without {element})")
+
+
+EMPTY_LISTS: dict[str, dict[str, Any]] = {
+    OFFERS: {"replace": [[r"(?s)<(instanceTypeOfferingSet)>.*</\1>", r"<\1/>"]]},
+    "ListServiceQuotas": {"replace": [[r'"Quotas": \[.*\]', '"Quotas": []']]},
+}
+"""By action, the rule by which AWS lists nothing, though there must be some."""
+
+
+@pytest.mark.parametrize("action", EMPTY_LISTS)
+def test_empty_list(cpi: Cpi, world: World, fake_aws: FakeAws, action: str) -> None:
+    """A list that can't be empty says nothing: neither that a type does not exist, nor that all is well."""
+    fake_aws.rule(action=action, **EMPTY_LISTS[action])
+    group = {"name": "web", "instances": 1, "azs": ["z1"], "vm_type": "large"}
+    found = checked_with(cpi, right(world), [{**group, "networks": [{"name": "default"}]}])
+    what = {OFFERS: "instance_type", "ListServiceQuotas": "quotas"}[action]
+    assert [(each["severity"], each["what"]) for each in found if each["severity"] != "note"] == [
+        ("not checked", f"{what}: AWS lists none, though there must be some")
+    ]
+
+
+def test_type_that_no_table_has(cpi: Cpi, world: World) -> None:
+    """If EC2 lists no offer of a type, and the built-in table lacks it, too, it does not exist."""
+    whole = right(world)
+    for each in whole["vm_types"]:
+        each["cloud_properties"]["instance_type"] = "t3.samll"
+    found = errors(checked(cpi, whole))
+    what = "there is no instance type 't3.samll' in us-east-1. Did you mean t3.small?"
+    assert {each["what"].partition(": ")[2] or each["what"] for each in found} == {what}
 
 
 def test_silent_service(fake_aws: FakeAws, world: World) -> None:

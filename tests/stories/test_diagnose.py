@@ -278,6 +278,24 @@ def test_fault_of_aws(pair: VmAndDirector) -> None:
     assert [pair.fake_aws.actions().count(action) for action in errors] == [1, 1]
 
 
+def test_empty_lists(pair: VmAndDirector) -> None:
+    """What each VM and VPC has is not checked if EC2 lists none, which can't be true."""
+    looked_up = {
+        "DescribeInstanceStatus": "status checks",
+        "DescribeNetworkAcls": "network ACLs",
+        "DescribeRouteTables": "routes",
+        "DescribeSecurityGroups": "security groups",
+        "DescribeVpcs": "the VPC's address ranges",
+    }
+    for action in looked_up:
+        pair.fake_aws.rule(action=action, replace=[[r"(?s)<(\w+(Set|Info))>.*</\1>", r"<\1/>"]])
+    none = "AWS lists none, though there must be some"
+    found = pair.findings()
+    assert {(each["severity"], each["what"], each["remedy"]) for each in found} == {
+        ("not checked", f"{what}: {none}", "Repeat this command") for what in looked_up.values()
+    }
+
+
 @pytest.mark.usefixtures("world")
 def test_unknown_vm(cpi: Cpi) -> None:
     """If EC2 does not know the VM, the message says what may be wrong."""

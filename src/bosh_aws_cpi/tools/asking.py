@@ -145,7 +145,13 @@ class Asker:
         return answer
 
     def ask(
-        self, what: str, call: Callable[[], Answer], service: str = "ec2", *, is_dry: bool = False
+        self,
+        what: str,
+        call: Callable[[], Answer | None],
+        service: str = "ec2",
+        *,
+        is_dry: bool = False,
+        may_be_empty: bool = True,
     ) -> Answer | None:
         """Call AWS; None, with a finding, when it refuses or does not answer.
 
@@ -154,6 +160,7 @@ class Asker:
             call: Makes the calls; its answer must not be None, which stands for no answer.
             service: The SDK's name of the service.
             is_dry: Whether it is a dry run: AWS throttles these apart, and a proxy may answer only these.
+            may_be_empty: As in `unless_empty`, where None counts as empty, too.
 
         Raises:
             CloudError: As in `attempt`.
@@ -162,12 +169,18 @@ class Asker:
         if group not in self._silent:
             answer = self.attempt(service, call)
             if not isinstance(answer, NoAnswer):
-                return answer
+                return answer if may_be_empty else self.unless_empty(what, answer)
             self._note(group, what, answer)
         if group in self._silent:
             why, remedy = self._silent[group]
             self.leave_out(f"{what}: {why}", remedy)
         return None
+
+    def unless_empty(self, what: str, answer: Answer | None) -> Answer | None:
+        """A list that can't be empty, such as the zones of a region; None, with a finding, when it is."""
+        if not answer:
+            self.leave_out(f"{what}: AWS lists none, though there must be some", self._again or _LATER)
+        return answer or None
 
     def leave_out(self, what: str, remedy: str = "") -> None:
         """Add a finding about what could not be looked up."""

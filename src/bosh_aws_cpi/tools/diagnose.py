@@ -1,7 +1,7 @@
 """`cpi diagnose CONFIG_PATH VM_CID`: says why a VM does not answer, the likeliest cause first; read-only."""
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from ipaddress import ip_address
 from typing import TYPE_CHECKING, Final
 
@@ -14,7 +14,7 @@ from bosh_aws_cpi.errors import CloudError, VMNotFound
 from bosh_aws_cpi.jsontext import Json
 from bosh_aws_cpi.model import Instance, Nic
 from bosh_aws_cpi.tools import command, findings
-from bosh_aws_cpi.tools.asking import Asker
+from bosh_aws_cpi.tools.asking import Answer, Asker
 from bosh_aws_cpi.tools.diagnosis import agent_settings, causes, console
 from bosh_aws_cpi.tools.diagnosis.agent_settings import Address, AgentSettings, is_ip
 from bosh_aws_cpi.tools.diagnosis.facts import Facts, Side, is_in_vpc, own_interface, peer_interface, side
@@ -98,7 +98,8 @@ def _gather(client: "EC2Client", config: CpiConfig, instance: Instance, director
         what = "the interface with the Director's address"
         holders = asker.ask(what, lambda: network_interfaces.find_by_address(client, remote))
     if vpc_id:
-        vpc = asker.ask("the VPC's address ranges", lambda: subnets.find_vpc(client, vpc_id))
+        ranges = "the VPC's address ranges"
+        vpc = asker.ask(ranges, lambda: subnets.find_vpc(client, vpc_id), may_be_empty=False)
         has_dns = asker.ask("the VPC's DNS", lambda: subnets.has_dns(client, vpc_id))
     own = instance.nics
     vpc_ids = {each.vpc_id for each in own}
@@ -107,7 +108,8 @@ def _gather(client: "EC2Client", config: CpiConfig, instance: Instance, director
     vm, peer = _sides(asker, client, vm_nic, peer_nic)
     peer_cid = (peer.interface.own_vm_cid if peer else None) or ""
     vm_cids = [vm_cid, *filter(None, [peer_cid])]
-    health = asker.ask("status checks", lambda: instances.health(client, vm_cids)) or {}
+    checks = asker.ask("status checks", lambda: instances.health(client, vm_cids), may_be_empty=False)
+    health = checks or {}
     return Facts(
         instance,
         health.get(vm_cid),
@@ -142,9 +144,13 @@ def _sides(
     both = [vm, peer] if peer else [vm]
     vpc_ids = {each.vpc_id for each in both}
     group_ids = {group_id for each in both for group_id in each.group_ids}
-    groups = asker.ask("security groups", lambda: firewalls.groups_by_id(client, group_ids))
-    acls = asker.ask("network ACLs", lambda: firewalls.acls_of_vpcs(client, vpc_ids))
-    tables = asker.ask("routes", lambda: routes.find_by_vpcs(client, vpc_ids))
+
+    def look_up(what: str, call: Callable[[], Answer]) -> Answer | None:
+        return asker.ask(what, call, may_be_empty=False)  # each VPC has an ACL and a table, each VM a group
+
+    groups = look_up("security groups", lambda: firewalls.groups_by_id(client, group_ids))
+    acls = look_up("network ACLs", lambda: firewalls.acls_of_vpcs(client, vpc_ids))
+    tables = look_up("routes", lambda: routes.find_by_vpcs(client, vpc_ids))
     return side(vm, groups, acls, tables), side(peer, groups, acls, tables) if peer else None
 
 

@@ -91,10 +91,14 @@ class Account:
             found = None
         return found or (None, [])
 
-    def listing(self, what: str, look_up: Callable[[], Answer]) -> Answer | None:
-        """List all things of a kind, once; None without an answer."""
+    def listing(
+        self, what: str, look_up: Callable[[], Answer], *, may_be_empty: bool = True
+    ) -> Answer | None:
+        """List all things of a kind, once; None without an answer, or if it is empty and can't be."""
         if what not in self._listings:
-            self._listings[what] = self.ask(what, look_up)[0]
+            answer, _ = self.ask(what, look_up)
+            is_believed = may_be_empty or answer is None
+            self._listings[what] = answer if is_believed else self._asker.unless_empty(what, answer)
         found: Answer | None = self._listings[what]
         return found
 

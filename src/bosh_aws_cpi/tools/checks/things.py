@@ -19,7 +19,7 @@ from bosh_aws_cpi.config.aws_config import AwsConfig
 from bosh_aws_cpi.cpi.vms.create.gather import VmFacts
 from bosh_aws_cpi.cpi.vms.create.parse import WantedVm
 from bosh_aws_cpi.model import Encryption, Subnet
-from bosh_aws_cpi.plan import placement
+from bosh_aws_cpi.plan import placement, type_table
 from bosh_aws_cpi.plan.nics import is_group_id
 from bosh_aws_cpi.plan.spread import MAX_RUNNING
 from bosh_aws_cpi.properties.types import Problem
@@ -61,7 +61,7 @@ def of_vm(
     vm = wanted.properties
     if account.is_offline:
         return
-    yield from _offers(vm, account, types, aws.region)
+    yield from _offers(vm, account, types, aws)
     for key, kind, service, list_all in _THINGS:
         own: Any = reduce(lambda each, name: getattr(each, name, None), key.split("."), cast("Any", vm))
         name, default = own or getattr(aws, f"default_{key}", None), "" if own else "aws.default_"
@@ -128,20 +128,23 @@ def _groups(groups: Mapping[str, str], vpc_id: str, account: Account) -> Found:
             yield _ERROR, Problem(groups[group_id], text)
 
 
-def _offers(vm: VmProperties, account: Account, types: Collection[str], region: str) -> Found:
+def _offers(vm: VmProperties, account: Account, types: Collection[str], aws: AwsConfig) -> Found:
     """A zone that does not exist; types that it does not offer: an error if no VM can be created.
 
     create_vm tries the next type if a zone does not offer one, but not if a type does not exist.
     """
     zone, ec2 = vm.availability_zone, account.clients.ec2
     names = [each for each in vm.instance_types if each in types]
-    offered = account.listing("instance_type", partial(instance_types.offers, ec2, types)) if names else None
+    described = types_of(account, types) if aws.enable_describe_instance_types else {}
+    existing = [each for each in types if each in described or type_table.facts(each)]
+    look_up = partial(instance_types.offers, ec2, types)
+    offered = account.listing("instance_type", look_up, may_be_empty=not existing) if names else None
     if offered is None or not zone:
         return
     if zone not in {place for _, place in offered}:
-        zones = account.listing(ZONE, partial(subnets.zones, ec2)) or {zone}
+        zones = account.listing(ZONE, partial(subnets.zones, ec2), may_be_empty=False) or {zone}
         if zone not in zones:
-            text = f"zone '{zone}' does not exist in {region}, or the account can't use it"
+            text = f"zone '{zone}' does not exist in {aws.region}, or the account can't use it"
             yield _ERROR, Problem(ZONE, f"{text}. Use {', '.join(sorted(zones))}")
             return
     offering = {name: sorted(each for kind, each in offered if kind == name) for name in names}
@@ -150,7 +153,8 @@ def _offers(vm: VmProperties, account: Account, types: Collection[str], region: 
     for name in (each for each in names if zone not in offering[each]):
         text = f"zone {zone} does not offer type '{name}'; these do: {', '.join(offering[name])}"
         if not offering[name]:
-            text = f"there is no instance type '{name}' in {region}. {near_type(name)}".removesuffix(". ")
+            text = f"there is no instance type '{name}' in {aws.region}. {near_type(name)}".removesuffix(". ")
+            text = f"no zone of {aws.region} offers type '{name}'" if name in existing else text
         key = "instance_type" if name == vm.instance_type else "instance_type_fallbacks"
         yield _ERROR if is_error else _WARNING, Problem(key, text, (ZONE,))
 
@@ -200,7 +204,8 @@ def findings(files: Files, account: Account) -> Iterator[Finding]:
             yield from _of_subnet(entry, node, there[node.value])
     if files.manifest is not None:
         types = types_of(account, cases.instance_types(files))
-        quotas = account.listing("quotas", partial(capacity.quotas, account.clients.service_quotas)) or {}
+        look_up = partial(capacity.quotas, account.clients.service_quotas)
+        quotas = account.listing("quotas", look_up, may_be_empty=False) or {}
         for who, needed in demand(files):
             yield from over_quota(who, needed, {name: each.vcpus for name, each in types.items()}, quotas)
 
