@@ -67,7 +67,7 @@ def test_life(cpi: Cpi, world: World, wish: Any, create_vm: CreateVm, failure: W
 @pytest.mark.parametrize(
     ("action", "text", "words"),
     [
-        ("DescribeVpcs", "x", ", without CidrBlock). Check env.https_proxy and aws.ec2_endpoint"),
+        ("DescribeVpcs", "2600::/56", ", without CidrBlock). Check env.https_proxy and aws.ec2_endpoint"),
         ("DescribeSubnets", "10.0.1.1/24", ", without CidrBlock)"),
         ("CreateSubnet", "", "EC2 does not show the IPv4 range of subnet 'subnet-"),
     ],

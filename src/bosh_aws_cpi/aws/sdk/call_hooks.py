@@ -7,7 +7,7 @@ import json
 import re
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
-from ipaddress import ip_address, ip_network
+from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network
 from typing import Any, Final
 from xml.etree.ElementTree import Element
 
@@ -123,12 +123,12 @@ def _is_json(response: dict[str, Any], shape: Any) -> bool:  # noqa: ANN401
 
 
 _PARSERS: Final[Mapping[str, Callable[[str], object]]] = {
-    **dict.fromkeys(("CidrBlock", "Ipv6CidrBlock", "Ipv4Prefix", "Ipv6Prefix"), ip_network),
-    **dict.fromkeys(
-        ("DestinationCidrBlock", "DestinationIpv6CidrBlock", "CidrIp", "CidrIpv6"),
-        partial(ip_network, strict=False),
-    ),
-    **dict.fromkeys(("PrivateIpAddress", "Ipv6Address"), ip_address),
+    **dict.fromkeys(("CidrBlock", "Ipv4Prefix"), IPv4Network),
+    **dict.fromkeys(("Ipv6CidrBlock", "Ipv6Prefix"), IPv6Network),
+    **dict.fromkeys(("DestinationCidrBlock", "CidrIp"), partial(IPv4Network, strict=False)),
+    **dict.fromkeys(("DestinationIpv6CidrBlock", "CidrIpv6"), partial(IPv6Network, strict=False)),
+    "PrivateIpAddress": IPv4Address,
+    "Ipv6Address": IPv6Address,
 }
 """The functions with which the program parses elements that are texts for the SDK, by the SDK's name."""
 
