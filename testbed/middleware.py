@@ -122,6 +122,7 @@ class Middleware:
         for rule in rules:
             if rule.replace:
                 response.set_data(rule.rewrite(response.get_data(as_text=True)))
+            response.status_code = rule.status or response.status_code
             if rule.ends:
                 self._end(response, rule.ends)
         return response

@@ -10,6 +10,8 @@ from threading import Lock
 MAX_FAILURES = 10
 """The maximum number of failed attempts to record, of which the last ones are kept."""
 _MAX_ID_LENGTH = 64
+READS = ("Describe", "Get", "List", "Assume")
+"""The prefixes of the operations that change nothing."""
 
 
 def caller(director_uuid: str | None, request_id: str | None) -> dict[str, str]:
@@ -59,6 +61,11 @@ class CallStatistics:
             self.failures.append((name, code, request_id))
             if is_throttled:
                 self.throttled[name] += 1
+
+    @property
+    def has_only_reads(self) -> bool:
+        """Whether all calls so far were of operations that change nothing."""
+        return all(name.partition(".")[2].startswith(READS) for name in self.calls)
 
     def summary(self) -> str:
         """The counts as the end of a sentence; empty without AWS calls.

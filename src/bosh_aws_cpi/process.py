@@ -30,6 +30,8 @@ _MAX_REQUEST_SIZE = 16 << 20
 _GC_THRESHOLD = 100_000
 """The number of new objects that triggers Python's garbage collector. Most objects live until the end of the
 call, so more frequent runs would free little, and take a tenth of a short call's time."""
+_PAUSES_BEFORE_READING = (0.5, 2.0)
+"""The seconds before a method that has changed nothing looks everything up again."""
 _NOTICE = "cpi: waiting for a JSON request on the terminal; Ctrl-D on a new line ends it, Ctrl-C the call"
 
 
@@ -51,7 +53,24 @@ class _AwsHost:
     def function(self, target: str) -> Callable[..., Any]:
         module, _, name = target.partition(":")
         function: Callable[..., Any] = getattr(import_module(f"bosh_aws_cpi.cpi.{module}"), name)
-        return function
+
+        def run(cloud: Cloud, *arguments: Any) -> Any:  # noqa: ANN401 - the method's
+            """Run the method; again after an answer without an element, if nothing has been changed yet."""
+            for pause in _PAUSES_BEFORE_READING:
+                try:
+                    return function(cloud, *arguments)
+                except Exception as error:
+                    if isinstance(error, BoshError) or not cloud.has_only_read:
+                        raise
+                    from bosh_aws_cpi.aws.sdk.errors import ELEMENT, describe_error  # noqa: PLC0415
+
+                    if not getattr(error, ELEMENT, ""):
+                        raise
+                    log.logger.warning("%s: all is looked up again", describe_error(error))
+                interrupts.pause(pause)
+            return function(cloud, *arguments)
+
+        return run
 
     def translate(self, error: Exception) -> BoshError | None:
         typed = error if isinstance(error, BoshError) else None

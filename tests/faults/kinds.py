@@ -169,6 +169,14 @@ LOST = Kind("answer lost", Expected.SURVIVED, lambda _: {"drop": "after"})
 LOST_THROTTLED = Kind("lost, then throttled", Expected.SURVIVED, harm=_lost_then_throttled)
 NOT_FOUND_YET = Kind("not found yet", Expected.SURVIVED, lambda _: {"unseen": LOOKS})
 ANSWER_MALFORMED = Kind("answer malformed", Expected.SURVIVED, lambda _: {"replace": [[r"\A.*\Z", "<html>"]]})
+PROXIED = Kind(
+    "a proxy's answer", Expected.SURVIVED, lambda _: {"replace": [[r"\A.*\Z", "<html>"]], "status": 403}
+)
+REQUEST_UNNAMED = Kind(
+    "a request without an id",
+    Expected.SURVIVED,
+    lambda _: {"replace": [["<spotInstanceRequestId>.*?</spotInstanceRequestId>", ""]]},
+)
 TERMINATED = Kind("SIGTERM", Expected.ENDED, harm=partial(_harmed, interrupt_at))
 ABANDONED = Kind("stdout closed", Expected.ABANDONED, harm=partial(_harmed, abandon_at))
 AWS_ENDS = "Server.InternalError: Internal error on launch"
@@ -238,9 +246,11 @@ OF_ACTIONS: dict[str, tuple[Kind, ...]] = {
     "CreateNetworkInterface": (SUBNET_FULL,),
     "AttachVolume": (DEVICE_TAKEN,),
     "PutSnapshotBlock": BLOCK_REFUSED,
+    "DescribeSpotInstanceRequests": (ANSWER_MALFORMED, REQUEST_UNNAMED),
+    "CancelSpotInstanceRequests": (ANSWER_MALFORMED,),
 }
 """What befalls these calls alone, beside `PASSING`."""
-OF_MAKING = (LOST_THROTTLED, NOT_FOUND_YET, ANSWER_MALFORMED)
+OF_MAKING = (LOST_THROTTLED, NOT_FOUND_YET, ANSWER_MALFORMED, PROXIED)
 """What befalls only calls that make something."""
 KILLED_FIRST = Kind("SIGKILL before", Expected.REPEATED, harm=partial(_killed, when="before"))
 KILLED = Kind("SIGKILL after", Expected.REPEATED, harm=partial(_killed, when="after"))

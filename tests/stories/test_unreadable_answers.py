@@ -7,7 +7,7 @@ import pytest
 from testbed.cloud import FakeAws
 from testbed.executable import Answer, Cpi, config
 from testbed.world import World
-from tests.protocols import CreateVm, CreateVolume, ListResources
+from tests.protocols import CpiWith, CreateVm, CreateVolume, ListResources, RunInstance
 
 SECRET = "hunter2-hunter2"
 UNREADABLE = "AWS could not be called: its answer can't be read. Is there a proxy in between?"
@@ -15,9 +15,9 @@ UNREADABLE = "AWS could not be called: its answer can't be read. Is there a prox
 pytestmark = pytest.mark.usefixtures("fast_clock")
 
 
-def garble(fake_aws: FakeAws, action: str) -> None:
-    """Replace the next answer to a call, which takes effect."""
-    fake_aws.rule(action=action, replace=[[r"\A.*\Z", f"<p>{SECRET}"]])
+def garble(fake_aws: FakeAws, action: str, times: int | None = None) -> None:
+    """Replace the answers to a call, or so many of them; it takes effect."""
+    fake_aws.rule(action=action, times=times, replace=[[r"\A.*\Z", f"<p>{SECRET}"]])
 
 
 def cpi_that_logs_all(fake_aws: FakeAws) -> Cpi:
@@ -42,7 +42,7 @@ def test_instance(create_vm: CreateVm, world: World, fake_aws: FakeAws) -> None:
 
 
 def test_reading(fake_aws: FakeAws, disk: CreateVolume) -> None:
-    """A call that reads is an error that may be gone at a retry."""
+    """A call that reads is retried, as after a fault; in the end it is an error that a retry may spare."""
     disk_cid = disk()
     garble(fake_aws, "DescribeVolumes")
     answer = cpi_that_logs_all(fake_aws).call("has_disk", disk_cid)
@@ -52,6 +52,9 @@ def test_reading(fake_aws: FakeAws, disk: CreateVolume) -> None:
         "Check env.https_proxy and aws.ec2_endpoint, or create a VPC endpoint for it"
     )
     check_not_quoted(answer, "DescribeVolumes")
+    fake_aws.clear_rules()
+    garble(fake_aws, "DescribeVolumes", times=1)
+    assert cpi_that_logs_all(fake_aws).call("has_disk", disk_cid).ok() is True
 
 
 OTHERS = [
@@ -92,16 +95,21 @@ CHANGES: dict[str, tuple[str, Callable[[World], str]]] = {
 
 @pytest.mark.parametrize("other", OTHERS)
 @pytest.mark.parametrize("method", CHANGES)
-def test_changing(cpi: Cpi, world: World, fake_aws: FakeAws, method: str, other: str) -> None:
-    """A change is no success on the word of another document; the call ends at once and may be retried."""
+def test_changing(cpi_with: CpiWith, world: World, fake_aws: FakeAws, method: str, other: str) -> None:
+    """A change is no success on the word of another document; it is retried as after a fault."""
     action, make = CHANGES[method]
     cid = make(world)
     fake_aws.forget_calls()
     fake_aws.rule(action=action, times=None, replace=[[r"\A.*\Z", other]])
-    error = cpi.call(method, cid, *([{"deployment": "cf"}] if action == "CreateTags" else [])).error
+    error = (
+        cpi_with(max_retries=1)
+        .call(method, cid, *([{"deployment": "cf"}] if action == "CreateTags" else []))
+        .error
+    )
     assert (error["type"], error["ok_to_retry"]) == ("Bosh::Clouds::CloudError", True)
-    assert error["message"].startswith(f"{UNREADABLE} (ec2:{action} for {cid}")
-    assert fake_aws.actions().count(action) == 1
+    refused = f"{action} failed with 400: not an AWS service's answer"  # EC2's refusal of the retry
+    assert error["message"].startswith((f"{UNREADABLE} (ec2:{action} for {cid}", refused))
+    assert fake_aws.actions().count(action) == 2
 
 
 READS = [
@@ -130,6 +138,19 @@ def test_element(
     assert error["message"].startswith(f"{UNREADABLE} (ec2:DescribeVolumes for {disk_cid}{lacking})")
 
 
+@pytest.mark.parametrize("change", ["", r"<\1/>", r"<\1>x</\1>", r"\g<0>\g<0>"])
+@pytest.mark.parametrize("element", ["instanceId", "instanceState", "instanceType"])
+@pytest.mark.parametrize("method", ["has_vm", "delete_vm"])
+def test_once(
+    cpi: Cpi, world: World, fake_aws: FakeAws, vm: RunInstance, method: str, element: str, change: str
+) -> None:
+    """If it is so in one answer only, the method does not fail, and changes nothing on its word."""
+    vm_cid = vm()
+    fake_aws.rule(action="DescribeInstances", nth=1, replace=[[rf"<({element})>.*?</{element}>", change]])
+    assert cpi.call(method, vm_cid).ok() is (True if method == "has_vm" else None)
+    assert world.state()["instances"] == ([vm_cid] if method == "has_vm" else [])
+
+
 REFUSALS = ["<Response><Errors/></Response>", "<Response><Errors><Error/></Errors></Response>"]
 
 
@@ -144,13 +165,14 @@ def test_refusal(cpi: Cpi, fake_aws: FakeAws, refusal: str) -> None:
 
 
 @pytest.mark.parametrize("status", [301, 407])
-def test_status(cpi: Cpi, fake_aws: FakeAws, status: int) -> None:
-    """A status that no AWS service answers ends the call at once."""
+def test_status(cpi_with: CpiWith, fake_aws: FakeAws, status: int) -> None:
+    """A status without AWS's code proves nothing: the call is retried as after a fault, and no longer."""
     error = {"code": "x", "message": "", "status": status}
     fake_aws.rule(action="DeleteSnapshot", times=None, error=error, replace=[[r"\A.*\Z", ""]])
-    message = cpi.call("delete_snapshot", "snap-0123456789abcdef0").error["message"]
-    assert message.startswith(f"DeleteSnapshot failed with {status}: ")
-    assert fake_aws.actions() == ["DeleteSnapshot"]
+    error = cpi_with(max_retries=1).call("delete_snapshot", "snap-0123456789abcdef0").error
+    assert error["message"].startswith(f"DeleteSnapshot failed with {status}: ")
+    assert error["ok_to_retry"] is True
+    assert fake_aws.actions() == ["DeleteSnapshot"] * 2
 
 
 @pytest.mark.parametrize(

@@ -5,8 +5,15 @@ from collections.abc import Callable
 
 from botocore.exceptions import ClientError
 
-from bosh_aws_cpi.aws.sdk.errors import EXPLICIT_DENY, code_of, is_shortage, is_subnet_full, is_transient
-from bosh_aws_cpi.aws.sdk.translation import explain, is_error_of_aws
+from bosh_aws_cpi.aws.sdk.errors import (
+    EXPLICIT_DENY,
+    code_of,
+    is_error_of_aws,
+    is_shortage,
+    is_subnet_full,
+    is_transient,
+)
+from bosh_aws_cpi.aws.sdk.translation import explain
 from bosh_aws_cpi.jsontext import Json
 
 _WOULD_SUCCEED = "DryRunOperation"

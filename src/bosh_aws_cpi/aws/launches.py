@@ -94,12 +94,16 @@ def cancel_open_requests(client: "EC2Client", tags: Mapping[str, str]) -> None:
     EC2 may keep the spot request of a failed launch open, and launch the instance later.
     """
     filters = [*by_tags(tags), equals("state", "open")]
-    pages = client.get_paginator("describe_spot_instance_requests").paginate(Filters=filters)
-    requests = [each for page in pages for each in page["SpotInstanceRequests"]]
-    request_ids = [each["SpotInstanceRequestId"] for each in requests if has_tags(each, tags)]
-    if request_ids:
-        logger.info("Cancelling the open spot requests %s", ", ".join(request_ids))
-        client.cancel_spot_instance_requests(SpotInstanceRequestIds=request_ids)
+
+    def cancel() -> None:
+        pages = client.get_paginator("describe_spot_instance_requests").paginate(Filters=filters)
+        requests = [each for page in pages for each in page["SpotInstanceRequests"]]
+        request_ids = [each["SpotInstanceRequestId"] for each in requests if has_tags(each, tags)]
+        if request_ids:
+            logger.info("Cancelling the open spot requests %s", ", ".join(request_ids))
+            client.cancel_spot_instance_requests(SpotInstanceRequestIds=request_ids)
+
+    timing.poll(timing.LOST_SEEN, "the open spot requests to be cancelled", cancel)
 
 
 def wait_until_running(

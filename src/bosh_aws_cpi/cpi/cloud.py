@@ -38,6 +38,11 @@ class Cloud:
 
         return CallStatistics()
 
+    @property
+    def has_only_read(self) -> bool:
+        """Whether the call has neither changed anything at AWS yet, nor begun to."""
+        return self.statistics.has_only_reads and "undo" not in vars(self)
+
     def summary(self) -> str:
         """The counts as the end of a sentence; empty when AWS was not called."""
         return self.statistics.summary() if "statistics" in vars(self) else ""

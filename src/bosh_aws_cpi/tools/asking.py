@@ -13,9 +13,16 @@ from bosh_aws_cpi import log
 from bosh_aws_cpi.aws.sdk import errors, translation
 from bosh_aws_cpi.aws.sdk.clients import CommandClients
 from bosh_aws_cpi.aws.sdk.data import loader
-from bosh_aws_cpi.aws.sdk.errors import call_of, code_of, describe_error, has_code, policy_remedy
-from bosh_aws_cpi.aws.sdk.translation import endpoint, explain, explain_no_answer, is_error_of_aws
-from bosh_aws_cpi.call_statistics import CallStatistics
+from bosh_aws_cpi.aws.sdk.errors import (
+    call_of,
+    code_of,
+    describe_error,
+    has_code,
+    is_error_of_aws,
+    policy_remedy,
+)
+from bosh_aws_cpi.aws.sdk.translation import endpoint, explain, explain_no_answer
+from bosh_aws_cpi.call_statistics import READS, CallStatistics
 from bosh_aws_cpi.config.aws_config import AwsConfig
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.records import Record
@@ -24,8 +31,6 @@ from bosh_aws_cpi.tools.findings import Finding, Severity
 Answer = TypeVar("Answer")
 RETRIES: Final = 1
 """A low number: an unreachable service costs little time. Throttled calls have their own limit."""
-_READS: Final = ("Describe", "Get", "List", "Assume")
-"""The prefixes of the operations that change nothing."""
 _ASSUME: Final = "sts:AssumeRole"
 _LATER: Final = "Repeat this command later"
 _OF_ACCOUNT: Final = errors.code_set("Blocked OptInRequired PendingVerification")
@@ -59,7 +64,7 @@ class ReadingClients(CommandClients):
         def recall(**event: Any) -> tuple[Any, Any] | None:  # noqa: ANN401 - botocore's events are keywords
             name, body = event["model"].name, event["params"]["body"]
             is_dry = isinstance(body, dict) and body.get("DryRun") == "true"
-            if not (is_dry or name.startswith(_READS)):
+            if not (is_dry or name.startswith(READS)):
                 raise ValueError(f"{name} is no read")
             event["context"]["asked"] = asked = repr((name, event["params"]["url_path"], body))
             return answers.get(asked)

@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from botocore.client import BaseClient
 from botocore.exceptions import ClientError
+from botocore.parsers import ResponseParserError
 
 from bosh_aws_cpi import interrupts
 from bosh_aws_cpi.aws.sdk.call_hooks import name_of
@@ -15,6 +16,7 @@ from bosh_aws_cpi.aws.sdk.errors import (
     CALL,
     ERROR_STATUS,
     THROTTLED,
+    UNREADABLE,
     Call,
     code_and_request_id,
     has_code,
@@ -133,5 +135,7 @@ def _error_of(event: dict[str, Any]) -> BaseException | None:
         error: BaseException | None = event["caught_exception"]
         return error
     http_response, parsed = event["response"]
+    if UNREADABLE in parsed:
+        return ResponseParserError(UNREADABLE)
     is_refused = "Error" in parsed or http_response.status_code >= ERROR_STATUS
     return ClientError(parsed, event["operation"].name) if is_refused else None

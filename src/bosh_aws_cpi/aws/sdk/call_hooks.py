@@ -78,12 +78,16 @@ def _parse(
     response: dict[str, Any],
     shape: Any,  # noqa: ANN401 - the SDK's
 ) -> Any:  # noqa: ANN401 - any answer
-    """Parse an answer; if it is no document of the operation, use only an HTTP status that means an error."""
+    """Parse an answer; if it is no document of the operation, use only an HTTP status that means an error.
+
+    The SDK retries no error of its parser, so an answer that can't be read has the key `UNREADABLE`, which
+    `attempts` takes for a lost answer, and `_check_answer` for an error after the last attempt; its value is
+    whether the document is AWS's own.
+    """
     status = response["status_code"]
+    only_status = {"ResponseMetadata": {"HTTPStatusCode": status}}
     if not is_document(response, shape):
-        if status >= ERROR_STATUS:
-            return {"ResponseMetadata": {"HTTPStatusCode": status}}
-        raise ResponseParserError(UNREADABLE)
+        return only_status if status >= ERROR_STATUS else {**only_status, UNREADABLE: False}
     try:
         parsed = parse(response, shape)
         parsed.get("Error", {"Code": ""})["Code"].strip()  # the SDK fails on an error without a code
@@ -91,10 +95,7 @@ def _parse(
     except MemoryError:
         raise
     except Exception:  # noqa: BLE001 - any error of the SDK
-        error = ResponseParserError(UNREADABLE)
-        if status < ERROR_STATUS:
-            setattr(error, ELEMENT, "")
-        raise error from None
+        return {**only_status, UNREADABLE: status < ERROR_STATUS}
 
 
 _ROOT: Final = re.compile(rb"\s*(?:<\?xml[^>]*>\s*)?<(\w+)[\s/>]")
@@ -122,6 +123,17 @@ def _is_json(response: dict[str, Any], shape: Any) -> bool:  # noqa: ANN401
     return isinstance(document, dict) and (not names or not names.isdisjoint(document))
 
 
+_ID: Final = re.compile(r"[a-z]+-[0-9a-f]{8,17}")
+_PARAMETER: Final = "resolve:"
+"""The beginning of a launch template's parameter that stands for an AMI's id."""
+
+
+def _check_id(prefixes: tuple[str, ...], text: str) -> None:
+    """Raise ValueError unless a text is an id with one of the prefixes."""
+    if not text.startswith(prefixes) or not (_ID.fullmatch(text) or text.startswith(_PARAMETER)):
+        raise ValueError(text)
+
+
 _PARSERS: Final[Mapping[str, Callable[[str], object]]] = {
     **dict.fromkeys(("CidrBlock", "Ipv4Prefix"), IPv4Network),
     **dict.fromkeys(("Ipv6CidrBlock", "Ipv6Prefix"), IPv6Network),
@@ -129,6 +141,13 @@ _PARSERS: Final[Mapping[str, Callable[[str], object]]] = {
     **dict.fromkeys(("DestinationIpv6CidrBlock", "CidrIpv6"), partial(IPv6Network, strict=False)),
     "PrivateIpAddress": IPv4Address,
     "Ipv6Address": IPv6Address,
+    "ImageId": partial(_check_id, ("ami-", "aki-", "ari-", _PARAMETER)),
+    "InstanceId": partial(_check_id, ("i-",)),
+    "NetworkInterfaceId": partial(_check_id, ("eni-",)),
+    "SnapshotId": partial(_check_id, ("snap-",)),
+    "SubnetId": partial(_check_id, ("subnet-",)),
+    "VolumeId": partial(_check_id, ("vol-",)),
+    "VpcId": partial(_check_id, ("vpc-",)),
 }
 """The functions with which the program parses elements that are texts for the SDK, by the SDK's name."""
 
@@ -208,6 +227,13 @@ def _check_answer(**event: Any) -> None:  # noqa: ANN401
     parsed, call, http_response = event["parsed"], event["context"][CALL], event["http_response"]
     metadata = parsed.get("ResponseMetadata", {})
     status = http_response.status_code
+    if UNREADABLE in parsed:
+        unreadable = ResponseParserError(UNREADABLE)
+        setattr(unreadable, CALL, call)
+        if parsed[UNREADABLE]:
+            setattr(unreadable, ELEMENT, "")
+        logger.debug("AWS did not answer: %s", describe_error(unreadable))
+        raise unreadable
     if status >= ERROR_STATUS:
         error = parsed.setdefault("Error", {"Code": str(status), "Message": "not an AWS service's answer"})
         error[CALL] = call
@@ -242,7 +268,6 @@ def _clean_error(**event: Any) -> None:  # noqa: ANN401
         raise safe from None
 
 
-_ID: Final = re.compile(r"[a-z]+-[0-9a-f]{8,17}")
 _NAME_PARAMETERS: Final = frozenset(
     {
         "LoadBalancerName",

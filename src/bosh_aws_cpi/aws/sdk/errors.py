@@ -169,6 +169,12 @@ def code_and_request_id(error: BaseException) -> tuple[str, str]:
     return code_of(error), str(error.response.get("ResponseMetadata", {}).get("RequestId", ""))
 
 
+def is_error_of_aws(error: ClientError) -> bool:
+    """Whether AWS may have sent an error: without a code, the SDK uses the HTTP status, or no code."""
+    code = code_of(error)
+    return code not in {"", "Unknown"} and not code.isdecimal()
+
+
 def has_code(error: BaseException | None, codes: frozenset[str]) -> bool:
     """Whether AWS answered with one of these codes."""
     return code_of(error) in codes
@@ -240,10 +246,21 @@ def is_timeout(error: BaseException) -> bool:
 
 
 def is_uncertain(error: BaseException) -> bool:
-    """Whether an attempt that ended with this error may have taken effect nevertheless."""
+    """Whether an attempt that ended with this error may have taken effect nevertheless.
+
+    A status without AWS's code proves nothing: a proxy may send it in place of AWS's answer.
+    """
     if isinstance(error, ClientError):  # EC2 answers some shortages with HTTP 500
-        return _status(error) >= _FAULT_STATUS and not (has_code(error, THROTTLED) or is_shortage(error))
+        proves_nothing = _status(error) >= _FAULT_STATUS or not is_error_of_aws(error)
+        return proves_nothing and not (has_code(error, THROTTLED) or is_shortage(error))
     return isinstance(error, HTTPClientError | ResponseParserError)
+
+
+def is_foreign(error: BaseException) -> bool:
+    """Whether not AWS has answered, but perhaps a proxy; a fault without a code may be one of AWS."""
+    if isinstance(error, ClientError):
+        return not is_error_of_aws(error) and _status(error) < _FAULT_STATUS
+    return isinstance(error, ResponseParserError) and not hasattr(error, ELEMENT)
 
 
 def may_have_taken_effect(error: BaseException) -> bool:

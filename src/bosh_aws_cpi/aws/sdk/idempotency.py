@@ -98,12 +98,12 @@ def create_once(
             logger.warning("It is uncertain whether %s was created: %s", what, describe_error(error))
             with suppress(_NotFound):
                 return timing.poll(timing.LOST_SEEN, f"{what} to become visible", find_earlier, _NotFound)
-            if is_refused:
+            if is_refused or not has_answer:  # only an answer of AWS proves that there is no resource
                 logger.error("Perhaps left behind, because an attempt was not answered: %s", what)
                 if call := call_of(error):
                     call.was_uncertain = True
                 raise
-            if attempts <= 0 or not has_answer:  # only an answer of AWS proves that there is no resource
+            if attempts <= 0:
                 raise
             logger.info("AWS does not show %s: it was not created", what)
 

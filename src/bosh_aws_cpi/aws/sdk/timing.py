@@ -10,8 +10,6 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Final, TypeVar
 
-from botocore.parsers import ResponseParserError
-
 from bosh_aws_cpi import interrupts
 from bosh_aws_cpi.aws.sdk.errors import (
     NOT_FOUND_YET,
@@ -19,6 +17,7 @@ from bosh_aws_cpi.aws.sdk.errors import (
     code_of,
     describe_error,
     has_code,
+    is_foreign,
     is_transient,
 )
 from bosh_aws_cpi.errors import BoshError, CloudError
@@ -189,8 +188,7 @@ def poll(
         timed_out: Creates the error for a timeout.
         is_repeatable: Whether the probe is idempotent, for example because it only reads or deletes. If so,
             it is also retried after throttling, faults of AWS and lost answers.
-        needs_answer: Whether an answer that can't be read ends the wait: it is not from AWS, so there is
-            nothing to wait for.
+        needs_answer: Whether an answer that is not from AWS ends the wait: there is nothing to wait for.
 
     Returns:
         The probe's result.
@@ -200,8 +198,8 @@ def poll(
     """
 
     def is_not_yet(error: BaseException) -> bool:
-        is_unread = needs_answer and isinstance(error, ResponseParserError)
-        return isinstance(error, NotYet) or (is_repeatable and is_transient(error) and not is_unread)
+        is_over = needs_answer and is_foreign(error)
+        return isinstance(error, NotYet) or (is_repeatable and is_transient(error) and not is_over)
 
     try:
         return _retrying(policy, what, is_not_yet)(probe)

@@ -41,8 +41,9 @@ from bosh_aws_cpi.aws.sdk.errors import (
     code_set,
     describe_error,
     encoded_of,
+    is_error_of_aws,
+    is_foreign,
     is_transient,
-    is_uncertain,
     message_of,
     policy_remedy,
 )
@@ -493,7 +494,7 @@ def explain(error: Exception) -> str:
     if row is None:
         if is_error_of_aws(error):
             return text
-        return _join_sentences(text, _fill(_FAILED if is_uncertain(error) else _NOT_FROM_AWS, "", error))
+        return _join_sentences(text, _fill(_NOT_FROM_AWS if is_foreign(error) else _FAILED, "", error))
     if encoded := encoded_of(error):
         decode = f"aws sts decode-authorization-message --encoded-message {encoded}"
         text += f". To decode the details, run: {decode}"
@@ -519,12 +520,6 @@ def _values(node: Any, path: str = "") -> Iterator[tuple[str, Any]]:  # noqa: AN
             yield from _values(value, f"{path}.{key}" if path else str(key))
     elif isinstance(node, str):
         yield path, node
-
-
-def is_error_of_aws(error: ClientError) -> bool:
-    """Whether AWS may have sent an error: without a code, the SDK uses the HTTP status, or no code."""
-    code = code_of(error)
-    return code not in {"", "Unknown"} and not code.isdecimal()
 
 
 def _message_without_answer(error: Exception) -> str:

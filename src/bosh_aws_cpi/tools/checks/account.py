@@ -6,8 +6,8 @@ from typing import Any, Final, TypeVar
 
 from botocore.exceptions import ClientError
 
-from bosh_aws_cpi.aws.sdk.errors import UNAUTHORIZED, has_code, is_transient
-from bosh_aws_cpi.aws.sdk.translation import explain, is_error_of_aws
+from bosh_aws_cpi.aws.sdk.errors import UNAUTHORIZED, has_code, is_error_of_aws, is_transient
+from bosh_aws_cpi.aws.sdk.translation import explain
 from bosh_aws_cpi.config.aws_config import AwsConfig
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.properties.types import Problem, problem_of

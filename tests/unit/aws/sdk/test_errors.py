@@ -54,7 +54,7 @@ UNTRUSTED = SSLError(error=OSError("[SSL: CERTIFICATE_VERIFY_FAILED]"), **URL)
         (refusal("InsufficientQuantumCapacity", status=500), False, False),
         (refusal("InsufficientVolumeCapacity", status=500), True, True),
         (refusal("InternalError", status=499), False, False),
-        (page(403), False, False),
+        (page(403), True, True),
         (UNTRUSTED, False, False),
         (SSLError(error=OSError("[SSL: UNEXPECTED_EOF]"), **URL), False, True),
         *((error, False, False) for error in (NoCredentialsError(), CloudError("x"))),

@@ -16,8 +16,8 @@ from botocore.exceptions import (
 )
 from botocore.parsers import ResponseParserError
 
-from bosh_aws_cpi.aws.sdk.errors import CALL, Call
-from bosh_aws_cpi.aws.sdk.translation import NO_ANSWER_ERRORS, explain, explain_no_answer, is_error_of_aws
+from bosh_aws_cpi.aws.sdk.errors import CALL, Call, is_error_of_aws
+from bosh_aws_cpi.aws.sdk.translation import NO_ANSWER_ERRORS, explain, explain_no_answer
 
 URL = "https://ec2.example.test"
 

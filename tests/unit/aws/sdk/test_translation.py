@@ -22,6 +22,8 @@ METHODS = pytest.mark.parametrize("method", ["create_vm", "attach_disk"])
 URL = {"endpoint_url": "http://h/"}
 OTHERS = ("", "Unheard", "503", "Client.Unheard", "{action}")
 """Codes that stand in no row."""
+FOREIGN = OTHERS[0], OTHERS[2]
+"""Those of an answer without a code of AWS, which proves nothing."""
 
 
 def refusal(code: str, message: str = "said", status: int = 400, *ids: str) -> ClientError:
@@ -86,7 +88,7 @@ GONE, NO_DISK = "InvalidInstanceID.NotFound", "InvalidVolume.NotFound"
         (refusal("InsufficientInstanceCapacity", status=400), CloudError, True, True),
         *((refusal(code, status=503), CloudError, True, True) for code in ("RequestLimitExceeded", *OTHERS)),
         *((kind(**URL), CloudError, True, True) for kind in (EndpointConnectionError, ReadTimeoutError)),
-        *((refusal(code, status=499), CloudError, False, False) for code in OTHERS),
+        *((refusal(code, status=499), CloudError, code in FOREIGN, code in FOREIGN) for code in OTHERS),
         (refusal("InvalidParameterValue", status=500), CloudError, False, False),
         (ParamValidationError(report="no"), CloudError, False, False),
         (refusal(GONE, f"The instance ID '{VM}' does not exist"), VMNotFound, False, True),
@@ -104,7 +106,8 @@ GONE, NO_DISK = "InvalidInstanceID.NotFound", "InvalidVolume.NotFound"
 def test_kind(error: Exception, kind: type[BoshError], *, ok_to_retry: bool, at_create_vm: bool) -> None:
     """A code's row decides, else the HTTP status; callers forget what is gone, so it must be named rightly.
 
-    The Director itself repeats a create_vm; if its new VM is gone, somebody else has ended it.
+    The Director itself repeats a create_vm; if its new VM is gone, somebody else has ended it. Without a
+    code, a retry may succeed.
     """
     typed, of_vm = translated(error), translated(error, "create_vm")
     assert (type(typed), typed.ok_to_retry, of_vm.ok_to_retry) == (kind, ok_to_retry, at_create_vm)
