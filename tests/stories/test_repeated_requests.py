@@ -8,7 +8,7 @@ from testbed.cloud import FakeAws
 from testbed.executable import Cpi
 from testbed.killing import kill_at
 from testbed.world import World
-from tests.protocols import CreateVolume, ListResources, Refuse, RunInstance
+from tests.protocols import CreateVolume, ListResources, ReadCalls, Refuse, RunInstance
 from tests.stories.stemcell_images import Heavy
 
 pytestmark = pytest.mark.usefixtures("fast_clock")
@@ -47,6 +47,19 @@ def test_disk_of_another_request(
     second = disk_of("cpi-1", vm_cid)
     assert second != first
     assert {first, second} <= set(world.state()["volumes"])
+
+
+def test_disk_that_is_deleted(cpi: Cpi, fake_aws: FakeAws, leftovers: ListResources, sent: ReadCalls) -> None:
+    """If EBS has deleted what an attempt without an answer created, a new token creates the disk."""
+    message = "The client token you have provided is associated with a resource that is already deleted."
+    spent = {"code": "IdempotentParameterMismatch", "message": message, "status": 400}
+    fault = {"code": "InternalError", "message": "An internal error.", "status": 500}
+    for nth, error in enumerate((fault, spent), 1):
+        fake_aws.rule(action="CreateVolume", nth=nth, error=error)
+    disk_cid = cpi.call("create_disk", 1024, {}, None).ok()
+    assert leftovers() == {"volumes": [disk_cid]}
+    first, again, last = (each["ClientToken"] for each in sent("CreateVolume"))
+    assert first == again != last
 
 
 @pytest.mark.parametrize("times", [1, None])

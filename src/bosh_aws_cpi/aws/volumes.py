@@ -1,6 +1,7 @@
 """EBS volumes: create, find, copy, modify, delete."""
 
 import re
+import uuid
 from typing import TYPE_CHECKING, Any, Final
 
 from bosh_aws_cpi.aws.sdk import timing
@@ -67,16 +68,25 @@ def create(client: "EC2Client", arguments: Json, mark: tuple[str, str]) -> str:
     Raises:
         VolumeNotCreated: The client token belongs to another call with other arguments.
     """
-    try:
+
+    def attempt(**token: str) -> str:
         return create_once(
             "the volume",
-            lambda: client.create_volume(**arguments)["VolumeId"],
+            lambda: client.create_volume(**{**arguments, **token})["VolumeId"],
             lambda: find_marked(client, mark),
         )
+
+    try:
+        return attempt()
     except client.exceptions.ClientError as error:
-        if has_code(error, TOKEN_SPENT):
+        if not has_code(error, TOKEN_SPENT):
+            raise
+        if not may_have_taken_effect(error):
             raise VolumeNotCreated(describe_error(error)) from error
-        raise
+        if earlier := find_marked(client, mark):  # only an answer of AWS proves that there is none
+            return earlier
+        logger.warning("EBS has deleted what an attempt without an answer created: %s", describe_error(error))
+    return attempt(ClientToken=str(uuid.uuid4()))
 
 
 def find_marked(client: "EC2Client", mark: tuple[str, str]) -> str | None:
