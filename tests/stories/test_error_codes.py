@@ -7,7 +7,7 @@ import pytest
 from testbed.cloud import FakeAws
 from testbed.executable import Cpi
 from testbed.world import World
-from tests.protocols import CpiWith, CreateVm
+from tests.protocols import CpiWith, CreateVm, ReadCalls
 
 REFUSED = [
     ("UnsupportedHibernationConfiguration", "Or remove hibernation"),
@@ -159,12 +159,15 @@ def test_key_of_another_service(cpi: Cpi, fake_aws: FakeAws) -> None:
 
 
 @pytest.mark.usefixtures("fast_clock")
-def test_wrong_default(cpi_with: CpiWith, create_vm: CreateVm, fake_aws: FakeAws) -> None:
+def test_wrong_default(cpi_with: CpiWith, create_vm: CreateVm, sent: ReadCalls) -> None:
     """A default that EC2 refuses is named; a profile may be new, so it is tried for up to two minutes."""
-    answer = create_vm(executable=cpi_with(default_iam_instance_profile="nobody"))
+    spot = {"spot_bid_price": 1, "spot_ondemand_fallback": True}
+    answer = create_vm(spot, executable=cpi_with(default_iam_instance_profile="nobody"))
     assert "nobody" in answer.error["message"]
     assert answer.error["message"].endswith(". Correct aws.default_iam_instance_profile")
-    assert fake_aws.actions().count("RunInstances") > 20
+    launches = sent("RunInstances")
+    assert len(launches) > 20
+    assert {each["InstanceMarketOptions.MarketType"] for each in launches} == {"spot"}
     assert "Still waiting after 1 min for EC2 to know the instance profile" in answer.stderr
 
 

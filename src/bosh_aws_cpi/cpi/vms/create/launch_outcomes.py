@@ -87,6 +87,7 @@ RULES: Final = (
     CAPACITY_RULE,
     SUBNET_RULE,
     Rule("closed reservation", errors.RESERVATION_CLOSED, _RESERVED, "fail", "AWS's"),
+    Rule("unknown instance profile", errors.is_profile_unknown, "none", "fail", "AWS's"),
     Rule("other refusal", errors.code_of, "spot", _ALL, "AWS's"),  # a mistake must not raise the price
     Rule(
         "end for lack of capacity",
