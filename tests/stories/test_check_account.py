@@ -572,6 +572,7 @@ def test_refused_in_vpc(cpi: Cpi, world: World, far: Far, fake_aws: FakeAws, act
     ("action", "element", "text"),
     [
         ("DescribeSubnets", "AvailabilityZone", ""),
+        ("DescribeSubnets", "VpcId", "<vpcId/>"),
         ("DescribeSubnets", "CidrBlock", "<cidrBlock>10.0.1.1/24</cidrBlock>"),
         (OFFERS, "Location", ""),
         ("DescribeKeyPairs", "KeyPairs", ""),

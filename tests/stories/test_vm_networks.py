@@ -172,6 +172,16 @@ def test_unknown_subnet_and_another_vpc(create_vm: CreateVm, network: WriteNetwo
     assert message.startswith(f"Subnet not found: {subnets[0]}")
 
 
+def test_subnet_without_a_vpc(create_vm: CreateVm, exposed: dict[str, Any], fake_aws: FakeAws) -> None:
+    """A VPC that EC2 does not show is no reason to leave out groups, load balancers and routes."""
+    exposed["properties"]["security_groups"] = ["web"]
+    fake_aws.rule(action="DescribeSubnets", replace=[["<vpcId>.*?</vpcId>", "<vpcId/>"]])
+    answer = create_vm(**exposed)
+    assert answer.error["message"].startswith("AWS could not be called: its answer can't be read")
+    assert ", without VpcId)" in answer.error["message"]
+    assert "RunInstances" not in fake_aws.actions()
+
+
 def test_no_network(create_vm: CreateVm, fake_aws: FakeAws) -> None:
     """A VM without a network is refused without asking AWS."""
     none = create_vm(networks={}).error
