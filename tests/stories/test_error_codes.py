@@ -50,6 +50,17 @@ def test_refused_value(
     assert f"Correct {named}" in create_vm(properties).error["message"]
 
 
+def test_not_implemented(fake_aws: FakeAws, world: World, cpi: Cpi) -> None:
+    """HTTP 501 ends the wait in which it comes, and that of the undo: it would not pass."""
+    error = {"code": "NotImplemented", "message": "No.", "status": 501}
+    fake_aws.rule(action="DescribeVolumes", error=error)
+    answer = cpi.call("create_disk", 1024, {})
+    assert (answer.error["type"], answer.error["ok_to_retry"]) == ("Bosh::Clouds::CloudError", False)
+    assert "DescribeVolumes failed with NotImplemented: No." in answer.error["message"]
+    assert fake_aws.actions().count("DescribeVolumes") == 2
+    assert world.state() == world.empty
+
+
 @pytest.mark.parametrize(("code", "remedy"), BUSY)
 def test_busy(create_vm: CreateVm, fake_aws: FakeAws, code: str, remedy: str) -> None:
     """The Director may retry what AWS refuses for a transient reason; the error says why."""

@@ -20,9 +20,9 @@ def refusal(code: str) -> ClientError:
     return ClientError({"Error": {"Code": code, "Message": "said"}}, "DescribeVolumes")
 
 
-def fault(code: str = "InternalError") -> ClientError:
+def fault(code: str = "InternalError", status: int = 500) -> ClientError:
     """Make an error of AWS's own, after which nobody knows whether the call did its work."""
-    metadata: Any = {"HTTPStatusCode": 500}
+    metadata: Any = {"HTTPStatusCode": status}
     return ClientError(
         {"Error": {"Code": code, "Message": "said"}, "ResponseMetadata": metadata}, "DescribeVolumes"
     )

@@ -146,6 +146,8 @@ ERROR_STATUS: Final = 300
 """The lowest HTTP status that means that the call failed."""
 _FAULT_STATUS: Final = 500
 """The lowest HTTP status that means that AWS is at fault."""
+_NOT_IMPLEMENTED: Final = 501
+"""The HTTP status that is no fault: a retry would be answered in the same way, and AWS's code says it all."""
 
 
 FAILURES: Final = (BotoCoreError, ClientError, ResponseParserError)
@@ -229,7 +231,8 @@ def is_transient(error: BaseException) -> bool:
     """Whether a retry may succeed soon: AWS throttles or is at fault, or there is no connection."""
     is_unconnected = isinstance(error, NotConnected) and not is_untrusted(error)
     is_throttled = has_code(error, THROTTLED) or _status(error) == _THROTTLED_STATUS
-    return is_throttled or is_uncertain(error) or is_unconnected
+    is_passing = is_uncertain(error) and _status(error) != _NOT_IMPLEMENTED
+    return is_throttled or is_passing or is_unconnected
 
 
 def is_untrusted(error: BaseException | None) -> bool:
@@ -251,7 +254,9 @@ def is_uncertain(error: BaseException) -> bool:
     A status without AWS's code proves nothing: a proxy may send it in place of AWS's answer.
     """
     if isinstance(error, ClientError):  # EC2 answers some shortages with HTTP 500
-        proves_nothing = _status(error) >= _FAULT_STATUS or not is_error_of_aws(error)
+        status = _status(error)
+        is_fault = status >= _FAULT_STATUS and status != _NOT_IMPLEMENTED
+        proves_nothing = is_fault or not is_error_of_aws(error)
         return proves_nothing and not (has_code(error, THROTTLED) or is_shortage(error))
     return isinstance(error, HTTPClientError | ResponseParserError)
 

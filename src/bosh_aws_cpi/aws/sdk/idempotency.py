@@ -11,7 +11,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, TypeVar
 
 from bosh_aws_cpi.aws.sdk import clock, timing
-from bosh_aws_cpi.aws.sdk.errors import FAILURES, call_of, describe_error, may_have_taken_effect
+from bosh_aws_cpi.aws.sdk.errors import FAILURES, call_of, describe_error, is_transient, may_have_taken_effect
 from bosh_aws_cpi.errors import BoshError, CloudError
 from bosh_aws_cpi.log import logger
 
@@ -103,7 +103,7 @@ def create_once(
                 if call := call_of(error):
                     call.was_uncertain = True
                 raise
-            if attempts <= 0:
+            if attempts <= 0 or not is_transient(error):
                 raise
             logger.info("AWS does not show %s: it was not created", what)
 

@@ -45,6 +45,8 @@ UNTRUSTED = SSLError(error=OSError("[SSL: CERTIFICATE_VERIFY_FAILED]"), **URL)
     [
         (refusal("InternalError", status=500), True, True),
         (page(503), True, True),
+        (refusal("NotImplemented", status=501), False, False),
+        (page(501), True, False),
         (ReadTimeoutError(**URL), True, True),
         (ResponseParserError("x"), True, True),
         (refusal("RequestLimitExceeded", status=503), False, True),
@@ -65,7 +67,7 @@ def test_kinds(error: Exception, *, uncertain: bool, passing: bool) -> None:
     """After a fault or a lost answer the work may be done; what never arrived, or is throttled, is not.
 
     Nor is what EC2 has no capacity for, whatever its HTTP status. All but that pass: the same question
-    may be answered in a moment. A certificate that is not trusted stays so.
+    may be answered in a moment. A certificate that is not trusted stays so, and what is not implemented.
     """
     assert errors.is_uncertain(error) is uncertain
     assert errors.is_transient(error) is passing

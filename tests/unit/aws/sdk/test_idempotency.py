@@ -29,8 +29,9 @@ CERTAIN = [
     after(refusal("VolumeLimitExceeded"), throttled=3),
 ]
 UNCERTAIN = [LOST, ValueError("no address"), after(refusal("VolumeLimitExceeded"), was_uncertain=True)]
-FAULT, BUSY, DENIED, TAKEN = (
+FAULT, UNKNOWN, BUSY, DENIED, TAKEN = (
     fault(),
+    fault("501", 501),
     refusal("RequestLimitExceeded"),
     refusal("UnauthorizedOperation"),
     after(refusal("InvalidSubnet.Conflict")),
@@ -49,6 +50,7 @@ FAULT, BUSY, DENIED, TAKEN = (
         ([LOST], [BUSY, LOST, "found"], "found", 1),
         ([LOST], [DENIED], DENIED, 1),
         ([LOST], [BUSY], LOST, 1),
+        ([UNKNOWN], [None], UNKNOWN, 1),
     ],
 )
 @pytest.mark.usefixtures("clock")
