@@ -387,6 +387,16 @@ def test_kind_that_can_not_be_listed(
     assert (told["not_listed"], {stray["id"] for stray in told["strays"]}) == ([kind], left)
 
 
+def test_instances_without_tags(tagged: TaggedResources, sweep: Sweep, fake_aws: FakeAws) -> None:
+    """An instance that EC2 finds by a tag and shows without it is not believed: its interface is no stray."""
+    tagged.instance(**ALIVE, **METADATA)
+    tagged.seen(tagged.interface(**ALIVE))
+    fake_aws.rule(action="DescribeInstances", replace=[[r"(?s)<tagSet>.*?</tagSet>", ""]])
+    answer = sweep("--json", "--delete")
+    assert (answer.document["strays"], answer.document["not_judged"]) == ([], {"interface": 1})
+    assert "instances: EC2 shows some without the tag by which it found them" in answer.stderr
+
+
 def test_snapshots_that_may_not_be_listed(tagged: TaggedResources, sweep: Sweep, fake_aws: FakeAws) -> None:
     """Without the permission DescribeSnapshots, all other kinds are listed; the exit status is 1."""
     volume_id = tagged.volume(**GONE)

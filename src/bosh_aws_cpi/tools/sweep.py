@@ -282,15 +282,20 @@ def _list_resources(client: "EC2Client", director: str, asker: Asker) -> Invento
     """
     found: list[Resource] = []
     not_listed: dict[Kind, str] = {}
+    tags = of_origin(director)
 
-    def look(kind: Kind) -> list[Resource]:
+    def look(kind: Kind) -> list[Resource] | None:
         not_listed[kind] = "not listed"
         try:
-            return inventory.list_resources(client, kind, of_origin(director))
+            listed = inventory.list_resources(client, kind, tags)
         except client.exceptions.ClientError as error:
             if has_code(error, UNAUTHORIZED):
                 not_listed[kind] = _NOT_PERMITTED
             raise
+        if kind == "AMI" or all(tags.items() <= each.tags.items() for each in listed):
+            return listed
+        asker.leave_out(f"{kind}s: EC2 shows some without the tag by which it found them")
+        return None
 
     for kind in inventory.KINDS:
         listed = asker.ask(f"{kind}s", partial(look, kind))
