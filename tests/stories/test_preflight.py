@@ -239,6 +239,20 @@ def test_refused_connection(preflight: Preflight, fake_aws: FakeAws) -> None:
     assert answer.document["credentials"]["arn"] is None
 
 
+def test_owner_without_an_element(preflight: Preflight, fake_aws: FakeAws) -> None:
+    """If STS names the account without an ARN, both are unknown; everything else is checked."""
+    fake_aws.rule(action="GetCallerIdentity", replace=[["<Arn>.*?</Arn>", ""]])
+    answer = preflight("--json")
+    assert (answer.returncode, problems_of(answer), answer.document["is_ready"]) == (0, {}, True)
+    assert answer.document["credentials"]["arn"] is None
+
+
+def test_zones_without_an_element(preflight: Preflight, fake_aws: FakeAws) -> None:
+    """If EC2's zones lack an element, the message names it."""
+    fake_aws.rule(action="DescribeAvailabilityZones", replace=[["<zoneState>.*?</zoneState>", ""]])
+    failed(preflight(), "EC2 does not list the zones of region", "DescribeAvailabilityZones, without State")
+
+
 SERVICES = ("sts", "ec2", "ebs", "elb", "elbv2", "iam", "service-quotas")
 SILENT = {
     ("preflight",): (1, SERVICES),

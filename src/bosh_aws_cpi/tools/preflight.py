@@ -320,9 +320,9 @@ class _Examination:
                 to list the zones for a reason other than a missing permission.
         """
         config = self._config
-        owner = self._asker.attempt("sts", self._clients.sts.get_caller_identity)
+        owner = self._asker.attempt("sts", self._owner)
         self._judge("sts", owner)
-        account, caller = ("", "") if isinstance(owner, NoAnswer) else (owner["Account"], owner["Arn"])
+        account, caller = ("", "") if isinstance(owner, NoAnswer) else owner
         zones, zones_verdict = self._zones()
         known = {
             **{action: Verdict("not checkable", why) for action, why in NOT_CHECKABLE.items()},
@@ -343,15 +343,22 @@ class _Examination:
 
     def _zones(self) -> tuple[list[str], Verdict]:
         """The zones. This call is not a dry run, because its answer is needed."""
-        answer = self._asker.attempt("ec2", self._clients.ec2.describe_availability_zones)
+        answer = self._asker.attempt("ec2", self._available_zones)
         verdict = self._judge("ec2", answer)
         if isinstance(answer, NoAnswer):
             if verdict.state != "missing" and "ec2" not in self._problems:
                 region = self._config.region
                 raise CloudError(f"EC2 does not list the zones of region '{region}': {explain(answer.error)}")
             return [], verdict
-        available = (zone for zone in answer["AvailabilityZones"] if zone["State"] == "available")
-        return sorted(zone["ZoneName"] for zone in available), verdict
+        return answer, verdict
+
+    def _owner(self) -> tuple[str, str]:
+        owner = self._clients.sts.get_caller_identity()
+        return owner["Account"], owner["Arn"]
+
+    def _available_zones(self) -> list[str]:
+        zones = self._clients.ec2.describe_availability_zones()["AvailabilityZones"]
+        return sorted(zone["ZoneName"] for zone in zones if zone["State"] == "available")
 
     def _verdict(self, probe: Probe | None) -> Verdict:
         if probe is None:
