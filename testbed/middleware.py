@@ -77,6 +77,8 @@ class Middleware:
             drop(request)
         response = self._answer(request, call, rules)
         record["status"] = response.status_code
+        if any(rule.shows for rule in rules):
+            record["answer"] = response.get_data(as_text=True)
         self._send_off(request, call, rules)
         return response
 

@@ -71,6 +71,7 @@ class Rule:
             `testbed.moto_patches.states`.
         unseen: How many lookups of the call's new resource fail, because AWS does not know it
             everywhere yet; see `testbed.moto_patches.visibility`.
+        shows: Whether the record of the call shows the answer's text.
         status: The HTTP status in place of the answer's; 0: its own.
         replace: Patterns (regular expressions) and their replacements in the answer.
     """
@@ -89,6 +90,7 @@ class Rule:
     drop: Literal["", "before", "after", "reset"] = ""
     states: list[str] = field(default_factory=list)
     unseen: int = 0
+    shows: bool = False
     status: int = 0
     replace: list[tuple[str, str]] = field(default_factory=list)
     _seen: int = field(default=0, init=False)

@@ -57,6 +57,7 @@ class Expected(Enum):
         BUSY: The same, and the error says that the same request may succeed later.
         ENDED: It answers that it was ended, and nothing is left, or it succeeds.
         REPEATED: It ends without an answer; made again, it succeeds and does so once.
+        TRUE: It succeeds, as if nothing had been, or answers an error, and nothing is left.
         ABANDONED: Nobody reads its response: what it creates is deleted, what it changes is changed.
     """
 
@@ -65,6 +66,7 @@ class Expected(Enum):
     BUSY = auto()
     ENDED = auto()
     REPEATED = auto()
+    TRUE = auto()
     ABANDONED = auto()
 
 

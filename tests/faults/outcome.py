@@ -143,6 +143,7 @@ class Outcome:
             Expected.BUSY: self.is_refusal(error) and error["ok_to_retry"],
             Expected.ENDED: "interrupted by SIGTERM" in error["message"],
             Expected.REPEATED: self._is_done_before(error),
+            Expected.TRUE: True,
         }
         return is_foreseen[self.case.kind.expected]
 
