@@ -63,7 +63,7 @@ def test_https_without_scheme(fake_aws: FakeAws, tmp_path: Path, case: str) -> N
         actions = [call.action for call in front.calls]
     if case == "trusted":
         assert answer.ok() is False
-        assert actions == ["AssumeRole", "DescribeVolumes"]
+        assert actions == ["AssumeRole", *["DescribeVolumes"] * 2]
         return
     assert actions == []
     if case == "other authority":
@@ -133,9 +133,9 @@ def test_region_from_host_name(proxy: Proxy) -> None:
     for more in ({}, {"AWS_REGION": "ap-south-2"}):
         proxy.requests.clear()
         assert Cpi(document, env={**environment, **more}).call("has_disk", DISK).ok() is False
-        (request,) = proxy.requests
+        request, _ = proxy.requests
         regions.append(request.headers["authorization"].split("/")[2])
-        assert proxy.hosts == [host]
+        assert set(proxy.hosts) == {host}
     assert regions == ["eu-west-3", "ap-south-2"]
 
 
@@ -167,7 +167,7 @@ def test_endpoint_of_the_environment(fake_aws: FakeAws) -> None:
     env |= {"AWS_ENDPOINT_URL_STS": fake_aws.endpoint}
     document = config(NOWHERE, dualstack=True, max_retries=0, **{**BY_REGION, **ROLE})
     assert Cpi(document, env=env).call("has_disk", DISK).ok() is False
-    assert fake_aws.actions() == ["AssumeRole", "DescribeVolumes"]
+    assert fake_aws.actions() == ["AssumeRole", *["DescribeVolumes"] * 2]
 
 
 def test_no_endpoint_of_the_environment() -> None:
@@ -182,7 +182,7 @@ def test_configured_endpoint_wins(fake_aws: FakeAws) -> None:
     env = {"AWS_ENDPOINT_URL_EC2": NOWHERE, "AWS_ENDPOINT_URL": NOWHERE}
     document = config(fake_aws.endpoint, dualstack=True, fips=True, max_retries=0)
     assert Cpi(document, env=env).call("has_disk", DISK).ok() is False
-    assert fake_aws.actions() == ["DescribeVolumes"]
+    assert fake_aws.actions() == ["DescribeVolumes"] * 2
 
 
 def test_http_proxy(fake_aws: FakeAws, proxy: Proxy) -> None:
@@ -193,7 +193,7 @@ def test_http_proxy(fake_aws: FakeAws, proxy: Proxy) -> None:
         env = {"HTTP_PROXY": proxy.url}
         failed_vm = Cpi(document, env=env).call("delete_vm", "i-00000000000000001")
         assert failed_vm.error["type"] == "Bosh::Clouds::VMNotFound"
-        hosts = [urlsplit(fake_aws.endpoint).netloc, urlsplit(registry.url).netloc]
+        hosts = [*[urlsplit(fake_aws.endpoint).netloc] * 3, urlsplit(registry.url).netloc]
         assert proxy.hosts == hosts
         assert len(registry.requests) == 1
         env |= {"NO_PROXY": "example.test, 127.0.0.1"}
@@ -212,11 +212,11 @@ def test_metadata_never_through_a_proxy(fake_aws: FakeAws, proxy: Proxy) -> None
         cpi = Cpi(config(endpoint, **keys), env=env)
         assert cpi.call("has_disk", DISK).ok() is False
         assert len(server.requests) == 3
-        assert proxy.hosts == [urlsplit(endpoint).netloc]
+        assert set(proxy.hosts) == {urlsplit(endpoint).netloc}
         assert imds.ACCESS_KEY_ID in proxy.requests[0].headers["authorization"]
         assert cpi.call("current_vm_id").ok() == "i-00000000000000007"
         assert len(server.requests) == 5
-    assert len(proxy.requests) == 1
+    assert len(proxy.requests) == 2
 
 
 @pytest.mark.parametrize("variable", ["NO_PROXY", "no_proxy"])

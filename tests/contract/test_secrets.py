@@ -206,7 +206,7 @@ def test_registry_fails(fake_aws: FakeAws, registry: Registry, seeded: Cpi) -> N
     registry.answer(500, body)
     message = clean(seeded.call("detach_disk", VM, DISK, stemcell=1)).error["message"]
     assert message == f"Cannot read settings for '{VM}', got HTTP 500 (registry at {registry.url})"
-    assert fake_aws.actions() == ["DetachVolume"]
+    assert fake_aws.actions() == ["DetachVolume", *["DescribeVolumes"] * 2]
 
 
 @pytest.mark.parametrize(

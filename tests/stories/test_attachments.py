@@ -124,7 +124,8 @@ def test_unknown_vm_with_disk(
     """A disk that EC2 shows as attached is not reported as detached, even if EC2 denies the VM."""
     vm_cid, disk_cid = vm(), disk()
     world.ec2.attach_volume(InstanceId=vm_cid, VolumeId=disk_cid, Device="/dev/sdf")
-    fake_aws.rule(action="DetachVolume", error=NO_INSTANCE)
+    for action in ("DetachVolume", "DescribeInstances"):
+        fake_aws.rule(action=action, error=NO_INSTANCE)
     answer = cpi.call("detach_disk", vm_cid, disk_cid, stemcell=2)
     assert answer.error == failure("VMNotFound", f"VM `{vm_cid}' not found")
 

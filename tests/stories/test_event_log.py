@@ -175,7 +175,7 @@ def test_throttled(fake_aws: FakeAws, logging: Logging, path: Path) -> None:
     (event,) = events(path)
     name = "ec2.DescribeVolumes"
     assert {**event["aws"], "failures": event["aws"]["failures"][:1]} == {
-        "calls": {name: 1},
+        "calls": {name: 2},
         "retries": {name: 1},
         "throttled": {name: 1},
         "failures": [{"call": name, "code": THROTTLED["code"], "request_id": REQUEST_ID}],

@@ -1,11 +1,11 @@
 """Attachments of EBS volumes to instances: attach, detach, wait."""
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Final
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from botocore.exceptions import ClientError
 
-from bosh_aws_cpi.aws import instances
+from bosh_aws_cpi.aws import instances, volumes
 from bosh_aws_cpi.aws.sdk import timing
 from bosh_aws_cpi.aws.sdk.errors import (
     FAILURES,
@@ -19,7 +19,6 @@ from bosh_aws_cpi.aws.sdk.errors import (
     naming_disk,
     naming_vm,
 )
-from bosh_aws_cpi.aws.volumes import find
 from bosh_aws_cpi.errors import CloudError, DiskNotAttached, DiskNotFound, VMNotFound
 from bosh_aws_cpi.jsontext import Json
 from bosh_aws_cpi.log import logger
@@ -28,6 +27,8 @@ from bosh_aws_cpi.model import Volume
 if TYPE_CHECKING:
     from mypy_boto3_ec2 import EC2Client
 
+
+Result = TypeVar("Result")
 
 MAX_UNSEEN = 22
 """The number of polls (about 20 seconds) in which EC2 may fail to show an attachment that it has accepted."""
@@ -96,7 +97,7 @@ def _attach_as(client: "EC2Client", disk_cid: str, vm_cid: str, device_name: str
             is_name_taken = is_device_name_taken(error)
             if not (is_name_taken or has_code(error, VOLUME_IN_USE)):
                 raise
-            volume = find(client, disk_cid)
+            volume = volumes.find(client, disk_cid)
             state, attached = volume.attachments.get(vm_cid, ("", ""))
             if state in _ATTACHED_STATES:
                 logger.info("Volume '%s' is already attached to '%s', as %s", disk_cid, vm_cid, attached)
@@ -115,9 +116,27 @@ def _attach_as(client: "EC2Client", disk_cid: str, vm_cid: str, device_name: str
         what = f"volume '{disk_cid}' to be changed"
         return timing.retry_on_codes(timing.VOLUME_MODIFIED, what, is_volume_changing, once_ready)
 
-    with naming_disk(disk_cid), naming_vm(vm_cid):
+    def once_released() -> str:
         what = f"volume '{disk_cid}' to be released"
         return timing.retry_on_codes(timing.VOLUME_RELEASED, what, VOLUME_IN_USE, once_changed)
+
+    return _repeat_while_shown(client, disk_cid, vm_cid, once_released)
+
+
+def _repeat_while_shown(
+    client: "EC2Client", disk_cid: str, vm_cid: str, call: Callable[[], Result]
+) -> Result:
+    """Make a call about a volume and an instance, which EC2 may fail for a moment to find.
+
+    Raises:
+        DiskNotFound: EC2 does not know the volume.
+        VMNotFound: EC2 does not know the instance.
+    """
+
+    def of_disk() -> Result:
+        return volumes.repeat_while_shown(client, disk_cid, call)
+
+    return instances.repeat_while_shown(client, vm_cid, of_disk)
 
 
 def is_device_name_taken(error: BaseException) -> bool:
@@ -176,7 +195,7 @@ def wait_until_attached(client: "EC2Client", disk_cid: str, vm_cid: str) -> None
     seen: list[str] = []
 
     def probe() -> None:
-        attachment = find(client, disk_cid).attachments.get(vm_cid)
+        attachment = volumes.find(client, disk_cid).attachments.get(vm_cid)
         seen.append(attachment[0] if attachment else "not attached")
         if attachment is None and (set(seen) != {"not attached"} or len(seen) > MAX_UNSEEN):
             message = f"Volume '{disk_cid}' was detached from instance '{vm_cid}': is the VM terminating?"
@@ -198,7 +217,8 @@ def detach(client: "EC2Client", disk_cid: str, vm_cid: str) -> None:
         DiskNotFound: EC2 does not know the volume.
         VMNotFound: EC2 does not know the instance.
     """
-    with naming_disk(disk_cid), naming_vm(vm_cid):
+
+    def call() -> None:
         try:
             client.detach_volume(VolumeId=disk_cid, InstanceId=vm_cid)
         except client.exceptions.ClientError as error:
@@ -208,6 +228,8 @@ def detach(client: "EC2Client", disk_cid: str, vm_cid: str) -> None:
             if code_of(error) in _NOT_ATTACHED:
                 raise DiskNotAttached(disk_cid, vm_cid) from error
             raise
+
+    _repeat_while_shown(client, disk_cid, vm_cid, call)
 
 
 def detach_by_force(client: "EC2Client", disk_cid: str, vm_cid: str) -> None:
@@ -229,7 +251,7 @@ def wait_until_detached(client: "EC2Client", disk_cid: str, vm_cid: str) -> None
 
     def probe() -> None:
         try:
-            volume = find(client, disk_cid)
+            volume = volumes.find(client, disk_cid)
         except DiskNotFound:
             return
         if vm_cid in volume.attachments:

@@ -6,13 +6,20 @@
 import base64
 import re
 from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING, Any, Final
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from bosh_aws_cpi.aws import network_interfaces
 from bosh_aws_cpi.aws.listings import entries
 from bosh_aws_cpi.aws.sdk import clock, errors, timing
-from bosh_aws_cpi.aws.sdk.errors import ask_or_warn, describe_error, has_code, naming_vm
-from bosh_aws_cpi.aws.sdk.filters import by_tags
+from bosh_aws_cpi.aws.sdk.errors import (
+    ask_or_warn,
+    call_unless_missing,
+    describe_error,
+    has_code,
+    naming_vm,
+)
+from bosh_aws_cpi.aws.sdk.filters import by_tags, equals
 from bosh_aws_cpi.aws.sdk.idempotency import has_tags, tags_of
 from bosh_aws_cpi.errors import VMNotFound
 from bosh_aws_cpi.log import logger
@@ -23,6 +30,8 @@ if TYPE_CHECKING:
     from mypy_boto3_ec2 import EC2Client
     from mypy_boto3_ec2.type_defs import InstanceTypeDef
     from mypy_boto3_iam import IAMClient
+
+Result = TypeVar("Result")
 
 
 def find_by_tags(client: "EC2Client", tags: Mapping[str, str]) -> list[Instance]:
@@ -42,17 +51,48 @@ def find_by_tags(client: "EC2Client", tags: Mapping[str, str]) -> list[Instance]
 
 
 def find(client: "EC2Client", vm_cid: str) -> Instance:
-    """DescribeInstances for one instance, even a terminated one.
+    """DescribeInstances for one instance, even a terminated one; if EC2 does not know it, asks again.
 
     Raises:
         VMNotFound: EC2 does not know the instance.
     """
-    with naming_vm(vm_cid):
-        answer = client.describe_instances(InstanceIds=[vm_cid])
-    shown = [entry for reservation in answer["Reservations"] for entry in reservation["Instances"]]
-    if not shown:
+    found = timing.look_twice(
+        lambda: find_new(client, vm_cid),
+        lambda: _describe(client, Filters=[equals("instance-id", vm_cid)]),
+    )
+    if found is None:
         raise VMNotFound(vm_cid)
-    return from_entry(shown[0], answer)
+    return found
+
+
+def find_new(client: "EC2Client", vm_cid: str) -> Instance | None:
+    """DescribeInstances for one instance; None if EC2 does not know it, or not yet."""
+    return _describe(client, InstanceIds=[vm_cid])
+
+
+def _describe(client: "EC2Client", **which: Any) -> Instance | None:  # noqa: ANN401
+    answer = call_unless_missing(errors.INSTANCE_MISSING, lambda: client.describe_instances(**which))
+    if answer is None:
+        return None
+    shown = (entry for reservation in answer["Reservations"] for entry in reservation["Instances"])
+    return next((from_entry(entry, answer) for entry in shown), None)
+
+
+def repeat_while_shown(client: "EC2Client", vm_cid: str, call: Callable[[], Result]) -> Result:
+    """Make a call about an instance, which EC2 may fail for a moment to find.
+
+    Raises:
+        VMNotFound: EC2 does not know the instance, or the instance is terminated.
+    """
+
+    def named() -> Result:
+        with naming_vm(vm_cid):
+            return call()
+
+    def look() -> Instance:
+        return find_alive(client, vm_cid)
+
+    return timing.repeat_while_shown(f"instance '{vm_cid}'", VMNotFound, look, named)
 
 
 def find_alive(client: "EC2Client", vm_cid: str) -> Instance:
@@ -84,6 +124,25 @@ def terminate(client: "EC2Client", vm_cid: str, *, skips_shutdown: bool = False)
     Raises:
         VMNotFound: EC2 does not know the instance.
     """
+
+    def look() -> None:
+        if find(client, vm_cid).is_gone:
+            raise _Terminated
+
+    with suppress(_Terminated):
+        timing.repeat_while_shown(
+            f"instance '{vm_cid}'",
+            VMNotFound,
+            look,
+            lambda: _terminate(client, vm_cid, skips_shutdown=skips_shutdown),
+        )
+
+
+class _Terminated(Exception):
+    """The instance needs no termination."""
+
+
+def _terminate(client: "EC2Client", vm_cid: str, *, skips_shutdown: bool = False) -> None:
     skip: Any = {"SkipOsShutdown": True} if skips_shutdown else {}
     with naming_vm(vm_cid):
         try:
@@ -137,12 +196,11 @@ def reboot(client: "EC2Client", vm_cid: str) -> None:
     instance = find_alive(client, vm_cid)
     if instance.state == "stopping":
         _wait_until_stopped(client, vm_cid)
-    with naming_vm(vm_cid):
-        if instance.state in {"stopping", "stopped"}:
-            logger.info("Instance '%s' was %s: starting it", vm_cid, instance.state)
-            client.start_instances(InstanceIds=[vm_cid])
-        else:
-            client.reboot_instances(InstanceIds=[vm_cid])
+    begin: Callable[..., object] = client.reboot_instances
+    if instance.state in {"stopping", "stopped"}:
+        logger.info("Instance '%s' was %s: starting it", vm_cid, instance.state)
+        begin = client.start_instances
+    repeat_while_shown(client, vm_cid, lambda: begin(InstanceIds=[vm_cid]))
 
 
 def disable_source_dest_check(client: "EC2Client", vm_cid: str) -> None:
@@ -164,7 +222,7 @@ def discard(client: "EC2Client", vm_cid: str) -> None:
         timing.discard(
             f"instance '{vm_cid}'",
             lambda error: isinstance(error, VMNotFound),
-            lambda: terminate(client, vm_cid),
+            lambda: _terminate(client, vm_cid),
             timing.INSTANCE_SEEN,
         )
     except Exception as error:

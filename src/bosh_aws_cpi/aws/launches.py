@@ -9,7 +9,7 @@ from bosh_aws_cpi.aws import instances
 from bosh_aws_cpi.aws.sdk import timing
 from bosh_aws_cpi.aws.sdk.filters import by_tags, equals
 from bosh_aws_cpi.aws.sdk.idempotency import create_once, has_tags
-from bosh_aws_cpi.errors import VMCreationFailed, VMNotFound
+from bosh_aws_cpi.errors import VMCreationFailed
 from bosh_aws_cpi.jsontext import Json
 from bosh_aws_cpi.log import logger
 from bosh_aws_cpi.model import Instance, Nic
@@ -124,12 +124,11 @@ def wait_until_running(
     window = timing.VisibilityWindow(timing.INSTANCE_SEEN)
 
     def probe() -> Instance | None:
-        try:
-            instance = instances.find(client, vm_cid)
-        except VMNotFound:  # eventual consistency: RunInstances has answered with this id
+        instance = instances.find_new(client, vm_cid)
+        if instance is None:  # eventual consistency: RunInstances has answered with this id
             if window.is_overdue and not is_new:
                 return None
-            raise timing.NotYet("not visible yet") from None
+            raise timing.NotYet("not visible yet")
         window.was_seen = True
         if instance.state != "running" and not instance.is_ending:
             raise timing.NotYet(instance.state)

@@ -129,11 +129,16 @@ def delete(client: "EC2Client", snapshot_id: str, of_ami: str | None = None) -> 
         False when the snapshot was not deleted, because another AMI uses it.
     """
 
+    def is_shown_again() -> bool:
+        return timing.look_twice(lambda: None, lambda: find(client, snapshot_id)) is not None
+
     def attempt() -> bool:
         try:
             client.delete_snapshot(SnapshotId=snapshot_id)
         except client.exceptions.ClientError as error:
             if _is_missing(error):
+                if of_ami is None and is_shown_again():
+                    raise timing.NotYet(str(error)) from error
                 logger.info("Snapshot '%s' is already gone", snapshot_id)
             elif of_ami is None or not has_code(error, _IN_USE):
                 raise

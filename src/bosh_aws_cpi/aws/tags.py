@@ -1,6 +1,6 @@
 """CreateTags, with retries for new resources that EC2 does not know yet (eventual consistency)."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
 from bosh_aws_cpi.aws.sdk import errors, timing
@@ -11,8 +11,8 @@ from bosh_aws_cpi.tag_names import DISK_METADATA, VM_METADATA
 if TYPE_CHECKING:
     from mypy_boto3_ec2 import EC2Client
 
-_TRANSIENT: Final = errors.NOT_FOUND_YET | {"ConcurrentTagAccess"}
-"""ConcurrentTagAccess: two calls tag a resource at once, for example set_vm_metadata and an operator."""
+_BUSY: Final = frozenset({"ConcurrentTagAccess"})
+"""Two calls tag a resource at once, for example set_vm_metadata and an operator."""
 _MAX_CALLS: Final = 50
 """The maximum number of calls that each create one tag; a resource can have 50 tags."""
 TO_BE_DELETED: Final = {"Name": "to be deleted"}
@@ -20,7 +20,17 @@ _IDENTIFYING: Final = VM_METADATA | DISK_METADATA | {"Name", "deployment"}
 """The tags to try first when EC2 does not accept all: they identify the resource for operators."""
 
 
-def create(client: "EC2Client", resource_ids: Sequence[str], tags: Mapping[str, str]) -> None:
+def _is_new() -> bool:
+    """Assume that a resource which CreateTags does not find exists."""
+    return True
+
+
+def create(
+    client: "EC2Client",
+    resource_ids: Sequence[str],
+    tags: Mapping[str, str],
+    is_shown: Callable[[], bool] = _is_new,
+) -> None:
     """Tag resources, all with one CreateTags; without tags there is no call.
 
     EC2 sets all tags on all resources, or none. When EC2 refuses, this tries each resource alone, and then
@@ -30,14 +40,16 @@ def create(client: "EC2Client", resource_ids: Sequence[str], tags: Mapping[str, 
 
     Args:
         tags: The tags, within EC2's limits.
+        is_shown: Whether EC2 shows the resources, asked when CreateTags does not find one. If not, it is
+            gone: there is no wait. By default the resources are new.
     """
     if not tags or not resource_ids:
         return
     if len(resource_ids) == 1:
-        _create_for_one(client, resource_ids[0], tags, timing.TAGGABLE, _MAX_CALLS)
+        _create_for_one(client, resource_ids[0], tags, timing.TAGGABLE, _MAX_CALLS, is_shown)
         return
     try:
-        _create(client, resource_ids, tags, timing.TAGGABLE)
+        _create(client, resource_ids, tags, timing.TAGGABLE, is_shown)
     except client.exceptions.ClientError as error:
         if not has_code(error, errors.UNTAGGABLE):
             raise
@@ -82,10 +94,11 @@ def _create_for_one(
     tags: Mapping[str, str],
     patience: timing.Policy,
     max_calls: int,
+    is_shown: Callable[[], bool] = _is_new,
 ) -> None:
     """Tag a resource; if EC2 refuses the tags, try them one by one, in at most ``max_calls`` calls."""
     try:
-        _create(client, [resource_id], tags, patience)
+        _create(client, [resource_id], tags, patience, is_shown)
     except client.exceptions.ClientError as error:
         if not has_code(error, errors.TAG_REFUSED) or "Expected: '" in str(error):  # about the resource's id
             raise
@@ -121,17 +134,29 @@ def _create_one_by_one(
 
 
 def _create(
-    client: "EC2Client", resource_ids: Sequence[str], tags: Mapping[str, str], patience: timing.Policy
+    client: "EC2Client",
+    resource_ids: Sequence[str],
+    tags: Mapping[str, str],
+    patience: timing.Policy,
+    is_shown: Callable[[], bool] = _is_new,
 ) -> None:
-    timing.retry_on_codes(
-        patience,
-        f"{', '.join(resource_ids)} to accept tags",
-        _TRANSIENT,
-        lambda: client.create_tags(
-            Resources=list(resource_ids),
-            Tags=[{"Key": key, "Value": value} for key, value in tags.items()],
-        ),
-    )
+    def call(codes: frozenset[str]) -> None:
+        timing.retry_on_codes(
+            patience,
+            f"{', '.join(resource_ids)} to accept tags",
+            codes,
+            lambda: client.create_tags(
+                Resources=list(resource_ids),
+                Tags=[{"Key": key, "Value": value} for key, value in tags.items()],
+            ),
+        )
+
+    try:
+        call(_BUSY)
+    except client.exceptions.ClientError as error:
+        if not (has_code(error, errors.NOT_FOUND_YET) and patience.seconds and is_shown()):
+            raise
+        call(_BUSY | errors.NOT_FOUND_YET)
 
 
 def _log_refusal(resource_id: str, error: Exception, keys: Sequence[str] = ()) -> None:

@@ -1,8 +1,8 @@
 """EBS volumes: create, find, copy, modify, delete."""
 
-import re
 import uuid
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from bosh_aws_cpi.aws.sdk import timing
 from bosh_aws_cpi.aws.sdk.errors import (
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from mypy_boto3_ec2 import EC2Client
     from mypy_boto3_ec2.type_defs import VolumeTypeDef
 
+Result = TypeVar("Result")
 
 DELETED_STATES = frozenset({"deleting", "deleted"})
 _FAILED_STATES = DELETED_STATES | {"error"}
@@ -109,23 +110,69 @@ def find(client: "EC2Client", disk_cid: str) -> Volume:
 
 
 def find_all(client: "EC2Client", disk_cids: list[str]) -> list[Volume]:
-    """DescribeVolumes, in the given order; an id that is given twice is returned twice.
+    """DescribeVolumes, in the given order; if EC2 does not know a volume, asks again.
 
     Raises:
         DiskNotFound: EC2 does not know a volume; the error names the first such volume.
     """
-    try:
-        answer = client.describe_volumes(VolumeIds=sorted(set(disk_cids)))
-    except client.exceptions.ClientError as error:
-        if not is_volume_missing(error):
-            raise
-        named = [cid for cid in disk_cids if re.search(rf"{re.escape(cid)}\b", str(error))]
-        raise DiskNotFound((named or disk_cids)[0]) from error
-    volumes = {entry["VolumeId"]: _volume(entry) for entry in answer["Volumes"]}
+    wanted = sorted(set(disk_cids))
+
+    def look() -> dict[str, Volume] | None:
+        found = _describe(client, VolumeIds=wanted)
+        return found if len(found) == len(wanted) else None
+
+    def again() -> dict[str, Volume]:
+        return _describe(client, Filters=[equals("volume-id", *wanted)])
+
+    volumes = timing.look_twice(look, again) or {}
     for disk_cid in disk_cids:
         if disk_cid not in volumes:
             raise DiskNotFound(disk_cid)
     return [volumes[disk_cid] for disk_cid in disk_cids]
+
+
+def find_new(client: "EC2Client", disk_cid: str) -> Volume | None:
+    """DescribeVolumes for one volume; None if EC2 does not know it, or not yet."""
+    return _describe(client, VolumeIds=[disk_cid]).get(disk_cid)
+
+
+def _describe(client: "EC2Client", **which: Any) -> dict[str, Volume]:  # noqa: ANN401 - one parameter
+    try:
+        entries = client.describe_volumes(**which)["Volumes"]
+    except client.exceptions.ClientError as error:
+        if not is_volume_missing(error):
+            raise
+        return {}
+    return {entry["VolumeId"]: _volume(entry) for entry in entries}
+
+
+def find_staying(client: "EC2Client", disk_cid: str) -> Volume:
+    """DescribeVolumes for one volume that is not being deleted.
+
+    Raises:
+        DiskNotFound: EC2 does not know the volume, or is deleting it.
+    """
+    volume = find(client, disk_cid)
+    if volume.state in DELETED_STATES:
+        raise DiskNotFound(disk_cid)
+    return volume
+
+
+def repeat_while_shown(client: "EC2Client", disk_cid: str, call: Callable[[], Result]) -> Result:
+    """Make a call about a volume, which EC2 may fail for a moment to find.
+
+    Raises:
+        DiskNotFound: EC2 does not know the volume, or is deleting it.
+    """
+
+    def named() -> Result:
+        with naming_disk(disk_cid):
+            return call()
+
+    def look() -> Volume:
+        return find_staying(client, disk_cid)
+
+    return timing.repeat_while_shown(f"volume '{disk_cid}'", DiskNotFound, look, named)
 
 
 def is_used(volume: Volume) -> bool:
@@ -154,13 +201,8 @@ def wait_until_available(
     window = timing.VisibilityWindow()
 
     def probe() -> None:
-        try:
-            volume = find(client, disk_cid)
-        except DiskNotFound as error:
-            if window.is_lost:  # EBS deletes a volume whose key it can't use
-                raise _not_created(disk_cid, "gone") from error
-            raise timing.NotYet("not visible yet") from None
-        window.was_seen = True
+        # EBS deletes a volume whose key it can't use
+        volume = window.check(find_new(client, disk_cid), _not_created(disk_cid, "gone"))
         if seen is not None:
             seen.add(disk_cid)
         if volume.state in _FAILED_STATES:
@@ -215,11 +257,8 @@ def wait_until_deleted(client: "EC2Client", disk_cid: str) -> None:
     """
 
     def probe() -> None:
-        try:
-            volume = find(client, disk_cid)
-        except DiskNotFound:
-            return
-        if volume.state != "deleted":
+        volume = find_new(client, disk_cid)  # EBS has accepted the deletion
+        if volume is not None and volume.state != "deleted":
             raise timing.NotYet(volume.state)
 
     timing.poll(timing.VOLUME_DELETED, f"volume '{disk_cid}' to be deleted", probe)

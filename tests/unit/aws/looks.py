@@ -7,6 +7,8 @@ VM, OTHER_VM = "i-0123456789abcdef0", "i-0fedcba9876543210"
 AMI = "ami-0123456789abcdef0"
 OF_DISK = {"VolumeIds": [DISK]}
 OF_VM = {"InstanceIds": [VM]}
+DISK_AGAIN = {"Filters": [{"Name": "volume-id", "Values": [DISK]}]}
+VM_AGAIN = {"Filters": [{"Name": "instance-id", "Values": [VM]}]}
 OF_AMI = {"ImageIds": [AMI], "IncludeDeprecated": True, "IncludeDisabled": True}
 
 

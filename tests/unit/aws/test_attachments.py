@@ -26,12 +26,14 @@ def test_volume_in_use(ec2: Stub, clock: Clock, holder: str, state: str, *, is_o
     held = {"Volumes": [volume("in-use", (holder, state), name="/dev/sdg")]}
     ec2.lay("describe_volumes", held, **OF_DISK)
     if holder == OTHER_VM:
+        again = [{"Name": "instance-id", "Values": [OTHER_VM]}]
         ec2.lay("describe_instances", "InvalidInstanceID.NotFound", InstanceIds=[OTHER_VM])
+        ec2.lay("describe_instances", {"Reservations": []}, Filters=again)
     if not is_own:
         ec2.lay("attach_volume", "IncorrectState", {}, **ATTACH)
     found = attachments.attach(ec2.client, DISK, VM, ["/dev/sdf"])
     assert found == ("/dev/sdg" if is_own else "/dev/sdf")
-    assert len(clock.pauses) == (0 if is_own else 2)
+    assert len(clock.pauses) == (0 if is_own else 2) + (holder == OTHER_VM)
 
 
 def test_attachment_that_is_never_seen(ec2: Stub, clock: Clock) -> None:

@@ -34,6 +34,8 @@ def test_find_names_the_missing_one(ec2: Stub, message: str | None) -> None:
     else:
         code = "InvalidParameterValue" if "Expected" in message else NOT_FOUND
         ec2.refuses("describe_volumes", code, message, **asked)
+    both = [{"Name": "volume-id", "Values": sorted([DISK, OTHER_DISK])}]
+    ec2.lay("describe_volumes", {"Volumes": [volume()]}, Filters=both)
     with pytest.raises(DiskNotFound, match=OTHER_DISK):
         volumes.find_all(ec2.client, [DISK, OTHER_DISK])
 

@@ -19,7 +19,7 @@ from bosh_aws_cpi.aws.network_interfaces import NicGone
 from bosh_aws_cpi.aws.sdk import timing
 from bosh_aws_cpi.errors import CloudError, VMCreationFailed, VMNotFound
 from tests.unit.aws import looks
-from tests.unit.aws.looks import AMI, DISK, OF_AMI, OF_DISK, OF_VM, OTHER_VM, VM
+from tests.unit.aws.looks import AMI, DISK, DISK_AGAIN, OF_AMI, OF_DISK, OF_VM, OTHER_VM, VM, VM_AGAIN
 from tests.unit.conftest import Clock, Stub
 
 SNAPSHOT, NIC, SUBNET = "snap-1", "eni-1", "subnet-1"
@@ -34,6 +34,7 @@ class Wait(NamedTuple):
         operation: That call.
         asked: Its parameters.
         unknown: The code of its refusal when EC2 does not know the resource.
+        again: The parameters of the second look then, which does not show it either; None: there is none.
     """
 
     begin: Callable[[Any], object]
@@ -41,6 +42,7 @@ class Wait(NamedTuple):
     operation: str
     asked: dict[str, Any]
     unknown: str
+    again: dict[str, Any] | None = None
 
     def lay(self, ec2: Stub, states: str) -> None:
         """Lay out one look after the other: a state, "?" where EC2 does not know it, "-" for no entry."""
@@ -49,6 +51,8 @@ class Wait(NamedTuple):
             end = special[state] if state in special else self.look(state)
             empty = {name: [] for name in self.look("")} if end == {} else end
             ec2.lay(self.operation, empty, **self.asked)
+            if state in {"?", "-"} and self.again:
+                ec2.lay(self.operation, {name: [] for name in self.look("")}, **self.again)
 
 
 def _attachment(state: str) -> dict[str, Any]:
@@ -108,10 +112,14 @@ WAITS: dict[str, Wait] = {
     "volume": Wait(lambda ec2: volumes.wait_until_available(ec2, DISK), _volume, *OF_VOLUME),
     "deleted volume": Wait(lambda ec2: volumes.wait_until_deleted(ec2, DISK), _volume, *OF_VOLUME),
     "attachment": Wait(lambda ec2: attachments.wait_until_attached(ec2, DISK, VM), _attachment, *OF_VOLUME),
-    "detachment": Wait(lambda ec2: attachments.wait_until_detached(ec2, DISK, VM), _attachment, *OF_VOLUME),
+    "detachment": Wait(
+        lambda ec2: attachments.wait_until_detached(ec2, DISK, VM), _attachment, *OF_VOLUME, DISK_AGAIN
+    ),
     "instance": Wait(lambda ec2: launches.wait_until_running(ec2, VM), _instance, *OF_INSTANCE),
-    "ended instance": Wait(lambda ec2: instances.wait_until_terminated(ec2, VM), _instance, *OF_INSTANCE),
-    "reboot": Wait(lambda ec2: instances.reboot(ec2, VM), _instance, *OF_INSTANCE),
+    "ended instance": Wait(
+        lambda ec2: instances.wait_until_terminated(ec2, VM), _instance, *OF_INSTANCE, VM_AGAIN
+    ),
+    "reboot": Wait(lambda ec2: instances.reboot(ec2, VM), _instance, *OF_INSTANCE, VM_AGAIN),
     "image": Wait(lambda ec2: images.wait_until_available(ec2, AMI), _image, *OF_IMAGE),
     "snapshot": Wait(lambda ec2: snapshots.wait_until_completed(ec2, SNAPSHOT), _snapshot, *OF_SNAPSHOT),
     "subnet": Wait(lambda ec2: subnets.wait_until_available(ec2, SUBNET), _subnet, *OF_SUBNET),

@@ -7,6 +7,7 @@ lengthens the pauses up to a limit, with jitter, so that a hundred concurrent ca
 import random
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Final, TypeVar
 
@@ -102,6 +103,11 @@ DEVICE_SEEN: Final = Policy("the kernel shows an attached volume", 60, longest_p
 NEW_SEEN: Final = Policy("AWS shows a new resource, within another wait", 60)
 LOST_SEEN: Final = Policy("AWS shows a resource whose creation was not answered", 60)
 """A resource whose creation was not answered counts as not created if AWS does not show it in this time."""
+SECOND_LOOK: Final = 2.0
+"""The seconds after which AWS is asked again about an existing resource that it does not show or find.
+
+AWS advises to begin with "a couple of seconds" (EC2 developer guide, "Eventual consistency").
+"""
 TAGGABLE: Final = Policy("a new resource accepts tags", 270)
 VISIBLE: Final = Policy("the next call finds a new resource", 60)
 """How long AWS may fail to find a new resource (eventual consistency)."""
@@ -238,6 +244,42 @@ def retry_until_visible(what: str, call: Callable[[], Result]) -> Result:
     AWS may not know a resource even after it has shown the resource.
     """
     return retry_on_codes(VISIBLE, f"{what} to become visible", NOT_FOUND_YET, call)
+
+
+def look_twice(look: Callable[[], Result | None], again: Callable[[], Result | None]) -> Result | None:
+    """Look for an existing resource; None only if a second look, some seconds later, does not show it either.
+
+    AWS may fail for a moment to show what it has shown before (eventual consistency).
+    """
+    if (shown := look()) is not None:
+        return shown
+    interrupts.pause(SECOND_LOOK)
+    return again()
+
+
+def repeat_while_shown(
+    what: str, gone: type[BoshError], look: Callable[[], object], call: Callable[[], Result]
+) -> Result:
+    """Make a call about an existing resource; repeat it while AWS does not find what AWS shows.
+
+    Args:
+        what: The resource, for the log.
+        gone: The type of the call's error if AWS did not find the resource; the call has had no effect then.
+        look: Looks for the resource, twice, and raises an error if it is gone.
+        call: Makes the call.
+    """
+
+    def attempt() -> Result:
+        try:
+            return call()
+        except gone as error:
+            look()
+            raise NotYet(error.message) from error
+
+    with suppress(gone):
+        return call()
+    look()
+    return poll(VISIBLE, f"AWS to find {what}", attempt, is_repeatable=False)
 
 
 def discard(

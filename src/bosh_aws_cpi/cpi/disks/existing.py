@@ -30,13 +30,17 @@ def delete_disk(cloud: Cloud, disk_cid: str) -> None:
         DiskNotFound: EC2 does not know the disk.
         CloudError: The deletion is not certain, or a VM that stays has the disk attached.
     """
+
+    def delete(patience: timing.Policy) -> None:
+        volumes.repeat_while_shown(cloud.ec2, disk_cid, lambda: volumes.delete(cloud.ec2, disk_cid, patience))
+
     try:
-        volumes.delete(cloud.ec2, disk_cid, timing.AT_ONCE)
+        delete(timing.AT_ONCE)
     except ClientError as error:
         if not has_code(error, VOLUME_IN_USE):
             raise
         _check_released(cloud, disk_cid, error)
-        volumes.delete(cloud.ec2, disk_cid)
+        delete(timing.VOLUME_RELEASED)
     if cloud.config.aws.fast_path_delete:
         tags.mark_deleted(cloud.ec2, disk_cid)
     else:
@@ -63,5 +67,9 @@ def set_disk_metadata(cloud: Cloud, disk_cid: str, metadata: Json) -> None:
     Raises:
         DiskNotFound: EC2 does not know the disk.
     """
+
+    def is_shown() -> bool:
+        return volumes.find(cloud.ec2, disk_cid).state not in volumes.DELETED_STATES
+
     with naming_disk(disk_cid):
-        tags.create(cloud.ec2, [disk_cid], tag_plan.of_request(metadata))
+        tags.create(cloud.ec2, [disk_cid], tag_plan.of_request(metadata), is_shown)

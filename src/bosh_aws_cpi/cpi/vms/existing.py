@@ -34,7 +34,11 @@ def set_vm_metadata(cloud: Cloud, vm_cid: str, metadata: Json) -> None:
     """
     instance = instances.find_alive(cloud.ec2, vm_cid)
     resources = [vm_cid, *instance.devices.values()]
-    tags.create(cloud.ec2, resources, tag_plan.vm_metadata(metadata))
+
+    def is_shown() -> bool:
+        return set(resources) == {vm_cid, *instances.find_alive(cloud.ec2, vm_cid).devices.values()}
+
+    tags.create(cloud.ec2, resources, tag_plan.vm_metadata(metadata), is_shown)
 
 
 def get_disks(cloud: Cloud, vm_cid: str) -> list[str]:
