@@ -53,7 +53,8 @@ INSTANCE_RUNNING: Final = Policy("an instance runs", 800)
 PROFILE_SEEN: Final = Policy("EC2 knows a new instance profile", 120)
 """EC2 may refuse launches with a profile that was created seconds ago."""
 INSTANCE_STOPPED: Final = Policy("a stopping instance has stopped", 600)
-INSTANCE_TERMINATED: Final = Policy("an instance is terminated", 900)
+INSTANCE_TERMINATED: Final = Policy("an instance is terminated", 1500)
+"""Bare metal took over 19 minutes (hashicorp/packer-plugin-amazon issue 682)."""
 INSTANCE_SEEN: Final = Policy("EC2 shows a new instance, within another wait", 200)
 """How long EC2 may fail to show an instance whose id it has returned.
 

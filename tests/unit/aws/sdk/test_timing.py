@@ -145,6 +145,7 @@ def test_no_shorter_than_the_ruby_release() -> None:
     """No wait is shorter than the Ruby release's; what seconds decide is seen within seconds."""
     shorter = {name: seconds for name, seconds in RUBY.items() if getattr(timing, name).seconds < seconds}
     assert shorter == {}
+    assert timing.INSTANCE_TERMINATED.seconds > 20 * 60  # bare metal has shut down for over 19 minutes
     for name in ("INSTANCE_RUNNING", "VOLUME_ATTACHED", "NIC_AVAILABLE", "DEVICE_SEEN", "BLOCK_WRITTEN"):
         assert getattr(timing, name).longest_pause <= 5
 
