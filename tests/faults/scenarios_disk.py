@@ -10,7 +10,8 @@ GP3 = "gp3, iops 3000, throughput 125"
 FREE = f"volume disk: 1 GiB {GP3}, available"
 HELD = f"volume disk: 1 GiB {GP3}, in-use, attached to vm as /dev/sdf"
 VM_WITHOUT, VM_WITH = (
-    f"instance vm: t3.micro of image, running, {devices}" for devices in ("/dev/xvda", "/dev/sdf /dev/xvda")
+    f"instance vm: t3.micro of image, running, {devices} [bosh_agent_id=agent-0]"
+    for devices in ("/dev/xvda", "/dev/sdf /dev/xvda")
 )
 PATH = "/dev/disk/by-id/nvme-Amazon_Elastic_Block_Store_"
 TOLD, NOT_TOLD = (f"registry of vm: {json.dumps(disks)}" for disks in ({"disk": f"{PATH}disk"}, {}))

@@ -25,7 +25,7 @@ SPREAD_GROUP = (
 )
 INTERFACE = ("CreateNetworkInterface", "DescribeNetworkInterfaces")
 RECORD = "bosh_target_ips_8080=ARN of ips"
-VM_IN_GROUP = f"{VM} [{RECORD} 10.0.1.4]"
+VM_IN_GROUP = f"{VM[:-1]}, {RECORD} 10.0.1.4]"
 TARGET = "targets: 10.0.1.4"
 CHECKED_TARGET = ("DescribeTargetGroups", "DescribeSubnets", *("DescribeNetworkInterfaces",) * 2)
 BALANCERS = ("registered: vm", "targets: vm", "targets: vm")
@@ -146,7 +146,7 @@ VMS = (
         name="set_vm_metadata",
         calls=("DescribeInstances", "CreateTags"),
         lay=lambda stage: [stage.vm(), {"deployment": "cf"}],
-        success=Change([VM, ROOT], [f"{VM} {TAGS}", f"{ROOT} {TAGS}"]),
+        success=Change([VM, ROOT], [f"{VM[:-1]}, {TAGS[1:]}", f"{ROOT} {TAGS}"]),
         is_in_place=True,
     ),
     Scenario(

@@ -118,6 +118,9 @@ class Stage:
             NetworkInterfaces=[
                 {"DeviceIndex": 0, "SubnetId": self.world.subnet_id, "PrivateIpAddress": "10.0.1.4"}
             ],
+            TagSpecifications=[
+                {"ResourceType": "instance", "Tags": [{"Key": "bosh_agent_id", "Value": "agent-0"}]}
+            ],
         )
         return self.painter.name(answer["Instances"][0]["InstanceId"], "vm")
 

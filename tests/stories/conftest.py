@@ -170,10 +170,12 @@ def tags_of(world: World) -> ReadTags:
 
 @pytest.fixture
 def vm(world: World, fake_aws: FakeAws) -> RunInstance:
-    """Return a function that has an instance run without the executable."""
+    """Return a function that has an instance run without the executable, with the tag that each VM has."""
+    tags = [{"Key": "bosh_agent_id", "Value": "agent-0"}]
 
     def run(instance_type: str = "t3.micro", **parameters: Any) -> str:
         parameters.setdefault("SubnetId", world.subnet_id)
+        parameters.setdefault("TagSpecifications", [{"ResourceType": "instance", "Tags": tags}])
         answer = world.ec2.run_instances(
             ImageId=world.image_id, InstanceType=instance_type, MinCount=1, MaxCount=1, **parameters
         )

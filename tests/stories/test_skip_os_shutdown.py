@@ -95,6 +95,26 @@ def test_own_property(
     assert skipped_shutdowns(sent) == [is_skipped]
 
 
+@pytest.mark.usefixtures("fast_clock")
+@pytest.mark.parametrize("times", [1, None])
+@pytest.mark.parametrize("own", [True, False])
+def test_tags_that_are_not_shown(
+    cpi_with: CpiWith,
+    create_vm: CreateVm,
+    sent: ReadCalls,
+    fake_aws: FakeAws,
+    *,
+    times: int | None,
+    own: bool,
+) -> None:
+    """A VM whose tags EC2 does not show, also when it is asked again, may be one that must shut down."""
+    executable = cpi_with(skip_os_shutdown=True)
+    vm_cid = create_vm({"skip_os_shutdown": own}, executable=executable).ok()[0]
+    fake_aws.rule(action=LOOK, times=times, replace=[["<tagSet>.*?</tagSet>", ""]])
+    executable.call("delete_vm", vm_cid, stemcell=2).ok()
+    assert skipped_shutdowns(sent) == [own and times == 1]
+
+
 def test_property_without_effect(create_vm: CreateVm, warnings: ReadWarnings) -> None:
     """A VM that asks for it is told that the configuration does not."""
     said = "Ignored: skip_os_shutdown, because aws.skip_os_shutdown is not set (to true or false)"

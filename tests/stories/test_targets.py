@@ -35,6 +35,8 @@ SHUTTING_DOWN = [
     r"<instanceState>\s*<code>\d+</code>\s*<name>\S+</name>\s*</instanceState>",
     "<instanceState><code>32</code><name>shutting-down</name></instanceState>",
 ]
+NO_TAGS = ["<tagSet>.*?</tagSet>", ""]
+"""EC2 may not show the tags of an instance that it has terminated."""
 FAST = {"fast_path_delete": True, "deregister_on_delete": True}
 SETTINGS = [{}, FAST]
 FOREIGN = "arn:aws:elasticloadbalancing:eu-west-1:123456789012:targetgroup/far/0123456789abcdef"
@@ -73,6 +75,14 @@ def targets(traffic: Traffic) -> Targets:
 def record(arn: str, port: int) -> str:
     """Return the key of the tag that records a target."""
     return f"bosh_target_{arn.rpartition('/')[2]}_{port}"
+
+
+def nic(address: str) -> str:
+    """Describe an interface of an instance."""
+    return (
+        "<item><networkInterfaceId>eni-0123456789abcdef0</networkInterfaceId><attachment/>"
+        f"<privateIpAddress>{address}</privateIpAddress></item>"
+    )
 
 
 def test_registered(
@@ -327,6 +337,61 @@ def test_repeated(
     assert traffic.state() == traffic.empty
 
 
+@pytest.mark.usefixtures("fast_clock")
+@pytest.mark.parametrize("is_shown_later", [True, False])
+@pytest.mark.parametrize("settings", SETTINGS)
+def test_tags_that_are_not_shown(
+    cpi_with: CpiWith,
+    vm_cid: str,
+    group: str,
+    traffic: Traffic,
+    fake_aws: FakeAws,
+    settings: dict[str, bool],
+    *,
+    is_shown_later: bool,
+) -> None:
+    """If EC2 does not show the VM's tags, it is asked again; then the VM's own address is looked for."""
+    other = {"Id": "10.0.1.11", "Port": 8080}
+    traffic.elbv2.register_targets(TargetGroupArn=group, Targets=[other])
+    fake_aws.forget_calls()
+    vpc = f"<vpcId>{traffic.world.vpc_id}</vpcId>"
+    still = ["<networkInterfaceSet */>", f"{vpc}<networkInterfaceSet>{nic(ADDRESS)}</networkInterfaceSet>"]
+    fake_aws.rule(action=LOOK, nth=1, replace=[NO_TAGS, SHUTTING_DOWN, still])
+    if not is_shown_later:
+        fake_aws.rule(action=LOOK, nth=2, times=None, replace=[NO_TAGS])
+    assert cpi_with(**settings).call("delete_vm", vm_cid, stemcell=2).ok() is None
+    asked = [call["parameters"] for call in fake_aws.calls() if call["action"] == HEALTH]
+    assert traffic.state()["targets"] == [other["Id"]]
+    assert any("Targets.member.1.Id" not in each for each in asked) == (not is_shown_later)
+
+
+@pytest.mark.usefixtures("fast_clock")
+@pytest.mark.parametrize("is_gone", [True, False])
+def test_neither_tags_nor_address(
+    cpi_with: CpiWith,
+    vm_cid: str,
+    world: World,
+    deny: Refuse,
+    fake_aws: FakeAws,
+    warnings: ReadWarnings,
+    *,
+    is_gone: bool,
+) -> None:
+    """If nothing shows the VM's targets, a warning says what may be left; the VM is deleted all the same."""
+    if is_gone:
+        world.ec2.terminate_instances(InstanceIds=[vm_cid])
+    deny(GROUP)
+    fake_aws.rule(action=LOOK, times=None, replace=[NO_TAGS])
+    answer = cpi_with(skip_os_shutdown=False).call("delete_vm", vm_cid, stemcell=2)
+    assert answer.ok() is None
+    what = "its addresses" if is_gone else ADDRESS
+    assert warnings(answer)[-1] == (
+        f"EC2 does not show the tags of VM '{vm_cid}', which record its targets. If it had lb_target_groups "
+        f"of type ip, look for {what} in them: aws elbv2 describe-target-health --target-group-arn ARN"
+    )
+    assert (GROUP in fake_aws.actions()) == (not is_gone)
+
+
 @pytest.mark.parametrize("is_own", [True, False])
 def test_unattached_interface_with_the_address(
     cpi: Cpi, vm_cid: str, traffic: Traffic, world: World, tags_of: ReadTags, *, is_own: bool
@@ -343,13 +408,9 @@ def test_unattached_interface_with_the_address(
 
 def test_vm_that_has_lost_its_interface(cpi: Cpi, vm_cid: str, traffic: Traffic, fake_aws: FakeAws) -> None:
     """The address also leaves if EC2 shows only another interface on the VM, which is shutting down."""
-    nic = (
-        "<item><networkInterfaceId>eni-0123456789abcdef0</networkInterfaceId><attachment/>"
-        "<privateIpAddress>10.0.1.77</privateIpAddress></item>"
-    )
     other = [
         "<networkInterfaceSet */>|<networkInterfaceSet>.*?</networkInterfaceSet>",
-        f"<networkInterfaceSet>{nic}</networkInterfaceSet>",
+        f"<networkInterfaceSet>{nic('10.0.1.77')}</networkInterfaceSet>",
     ]
     fake_aws.rule(action=LOOK, times=2, where={"InstanceId.1": vm_cid}, replace=[SHUTTING_DOWN, other])
     answer = cpi.call("delete_vm", vm_cid, stemcell=2)

@@ -10,6 +10,7 @@ from testbed.world import World
 from tests.protocols import CpiWith, CreateVolume, ReadTags, RunInstance, WriteError
 
 UNKNOWN = "i-0123456789abcdef0"
+AGENT = {"bosh_agent_id": "agent-0"}
 STATE = "<instanceState>.*?</instanceState>"
 LIMIT = {"code": "TagLimitExceeded", "message": "The maximum number of tags has been reached."}
 
@@ -44,7 +45,7 @@ def test_delete_vm_on_the_fast_path(
     vm_cid = vm()
     assert cpi_with(fast_path_delete=True).call("delete_vm", vm_cid, stemcell=2).ok() is None
     assert fake_aws.actions() == ["TerminateInstances", "CreateTags"]
-    assert tags_of(vm_cid) == {"Name": "to be deleted"}
+    assert tags_of(vm_cid) == {**AGENT, "Name": "to be deleted"}
 
 
 @pytest.mark.parametrize(
@@ -78,7 +79,7 @@ def test_terminated_vm(
     vm_cid = vm()
     world.ec2.terminate_instances(InstanceIds=[vm_cid])
     assert cpi.call(method, vm_cid, *more).error == failure("VMNotFound", f"VM `{vm_cid}' not found")
-    assert tags_of(vm_cid) == {}
+    assert tags_of(vm_cid) == AGENT
     assert cpi.call("has_vm", vm_cid).ok() is False
 
 
@@ -160,7 +161,7 @@ def test_set_vm_metadata(
     devices = world.instance(vm_cid)["BlockDeviceMappings"]
     assert devices != []
     for resource in (vm_cid, *(device["Ebs"]["VolumeId"] for device in devices)):
-        assert tags_of(resource) == expected
+        assert tags_of(resource) == {**(AGENT if resource == vm_cid else {}), **expected}
 
 
 def test_tag_limit(
@@ -179,7 +180,7 @@ def test_tag_limit(
     assert len(errors) == 1
     assert vm_cid in errors[0]
     assert "TagLimitExceeded" in errors[0]
-    assert tags_of(vm_cid) == {}
+    assert tags_of(vm_cid) == AGENT
     devices = world.instance(vm_cid)["BlockDeviceMappings"]
     assert [tags_of(device["Ebs"]["VolumeId"]) for device in devices] == [{"a": "b"}] * len(devices)
 

@@ -19,7 +19,7 @@ from bosh_aws_cpi.aws.sdk.errors import (
     has_code,
     naming_vm,
 )
-from bosh_aws_cpi.aws.sdk.filters import by_tags, equals
+from bosh_aws_cpi.aws.sdk.filters import by_tags, equals, starts_with
 from bosh_aws_cpi.aws.sdk.idempotency import has_tags, tags_of
 from bosh_aws_cpi.errors import VMNotFound
 from bosh_aws_cpi.log import logger
@@ -68,6 +68,14 @@ def find(client: "EC2Client", vm_cid: str) -> Instance:
 def find_new(client: "EC2Client", vm_cid: str) -> Instance | None:
     """DescribeInstances for one instance; None if EC2 does not know it, or not yet."""
     return _describe(client, InstanceIds=[vm_cid])
+
+
+def find_with_tags(client: "EC2Client", vm_cid: str) -> Instance | None:
+    """DescribeInstances for one instance, if it has tags; None if EC2 shows none.
+
+    EC2 may leave tags out of an answer, unless a filter is about tags (cloud-custodian issue 252).
+    """
+    return _describe(client, InstanceIds=[vm_cid], Filters=[starts_with("tag-key", "")])
 
 
 def _describe(client: "EC2Client", **which: Any) -> Instance | None:  # noqa: ANN401

@@ -236,12 +236,30 @@ def targets_of(client: "ElasticLoadBalancingv2Client", vm_cid: str, vpc_id: str)
 
     ELB has no call that finds them, so each target group is queried.
     """
+    for group_arn in _groups_in(client, vpc_id, "instance"):
+        target = Target(group_arn, vm_cid)
+        if _state(client, target) is not None:
+            yield target
+
+
+def targets_at(
+    client: "ElasticLoadBalancingv2Client", addresses: frozenset[str], vpc_id: str
+) -> Iterator[Target]:
+    """The registrations of addresses with target groups of type ip in a VPC; each group is queried."""
+    for group_arn in _groups_in(client, vpc_id, "ip"):
+        describe = partial(client.describe_target_health, TargetGroupArn=group_arn)
+        answer = call_unless_missing(_GROUP_UNKNOWN, describe)
+        for entry in answer["TargetHealthDescriptions"] if answer else ():
+            if entry["Target"]["Id"] in addresses:
+                yield Target(group_arn, entry["Target"]["Id"], entry["Target"].get("Port"))
+
+
+def _groups_in(client: "ElasticLoadBalancingv2Client", vpc_id: str, kind: str) -> Iterator[str]:
+    """DescribeTargetGroups: the ARNs of the target groups of one type in a VPC."""
     for page in client.get_paginator("describe_target_groups").paginate():
         for group in page["TargetGroups"]:
-            if group.get("VpcId") == vpc_id and group.get("TargetType", "instance") == "instance":
-                target = Target(group["TargetGroupArn"], vm_cid)
-                if _state(client, target) is not None:
-                    yield target
+            if group.get("VpcId") == vpc_id and group.get("TargetType", "instance") == kind:
+                yield group["TargetGroupArn"]
 
 
 def load_balancers_of(client: "ElasticLoadBalancingClient", vm_cid: str) -> list[str]:

@@ -8,7 +8,7 @@ from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.jsontext import Json, encode, type_name
 from bosh_aws_cpi.log import logger
 from bosh_aws_cpi.model import Encryption, Volume
-from bosh_aws_cpi.tag_names import DISK_METADATA, OWN, fold, records_target
+from bosh_aws_cpi.tag_names import DISK_METADATA, OWN, VM_METADATA, fold, records_target
 
 MAX_KEY = 127
 MAX_VALUE = 255
@@ -172,6 +172,15 @@ def of_vm(environment: Json | None, own: object, warn: Callable[[str], None] = _
 def of_shutdown(*, is_skipped: bool | None) -> dict[str, str]:
     """The tag with the VM's ``skip_os_shutdown``; none if the property is not given."""
     return _format({SHUTDOWN_TAG: is_skipped})
+
+
+def are_shown(tags: Mapping[str, str]) -> bool:
+    """Whether these can be the tags of a VM; if not, EC2 does not show them, which says nothing about them.
+
+    EC2 takes the tags off a terminated instance after a while. A VM has the tag of its agent from its launch
+    on; one of the Ruby release has those of set_vm_metadata.
+    """
+    return AGENT_TAG in tags or bool(VM_METADATA & tags.keys())
 
 
 def skips_shutdown(tags: Mapping[str, str], *, default: bool) -> bool:

@@ -277,7 +277,7 @@ ACTIONS: Final[Mapping[str, Action]] = {
         "LoadBalancers Check", "PageSize=1", use="`lb_target_groups`"
     ),
     "elasticloadbalancing:DescribeTargetHealth": Action(
-        "LoadBalancers", "TargetGroupArn", use="`deregister_on_delete`"
+        "LoadBalancers", "TargetGroupArn", use="`lb_target_groups`, `deregister_on_delete`"
     ),
     "elasticloadbalancing:RegisterInstancesWithLoadBalancer": Action(
         "LoadBalancers", "LoadBalancerName Instances", use="`elbs`"

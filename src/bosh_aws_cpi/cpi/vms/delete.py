@@ -3,6 +3,8 @@
 from typing import TYPE_CHECKING
 
 from bosh_aws_cpi.aws import instances, tags
+from bosh_aws_cpi.aws.sdk import timing
+from bosh_aws_cpi.aws.sdk.errors import ask_or_warn
 from bosh_aws_cpi.cpi.cloud import Cloud
 from bosh_aws_cpi.errors import CloudError, VMNotFound
 from bosh_aws_cpi.log import logger
@@ -21,7 +23,7 @@ def delete_vm(cloud: Cloud, vm_cid: str) -> None:
 
     Attached persistent disks survive. With ``fast_path_delete`` the VM is tagged instead, without waiting.
     With ``deregister_on_delete`` it is first deregistered from its load balancers. Its addresses in target
-    groups are deregistered if the call sees its tags (`AwsConfig.looks_at_deleted_vms`). With
+    groups are deregistered if the call looks at it (`AwsConfig.looks_at_deleted_vms`). With
     ``skip_os_shutdown``, the operating system's shutdown is skipped if no disk outlives the VM. For an old
     stemcell, the VM's registry document is deleted as well, even if the VM is already gone.
 
@@ -36,10 +38,11 @@ def delete_vm(cloud: Cloud, vm_cid: str) -> None:
         if aws.deregister_on_delete:
             from bosh_aws_cpi.cpi.vms.deregister import deregister  # noqa: PLC0415 - loads pydantic
 
-            before, deregistered = deregister(cloud, vm_cid)
+            before = _look(cloud, vm_cid)
+            deregistered = deregister(cloud, before)
         if aws.skip_os_shutdown is not None and (before is None or deregistered):
             # The drain may have taken minutes, in which disks may have been attached.
-            before = instances.find(cloud.ec2, vm_cid)
+            before = _look(cloud, vm_cid, before)
         skips_shutdown = before is not None and _skips_shutdown(cloud, before)
         instances.terminate(cloud.ec2, vm_cid, skips_shutdown=skips_shutdown)
     except VMNotFound:
@@ -54,6 +57,21 @@ def delete_vm(cloud: Cloud, vm_cid: str) -> None:
     registry.delete(vm_cid)
 
 
+def _look(cloud: Cloud, vm_cid: str, earlier: Instance | None = None) -> Instance:
+    return _with_tags(cloud, instances.find(cloud.ec2, vm_cid), earlier)
+
+
+def _with_tags(cloud: Cloud, instance: Instance, other: Instance | None) -> Instance:
+    """The VM with its tags: if EC2 did not show them, those of another look, or of one some seconds later."""
+    with_tags = timing.look_twice(
+        lambda: next((each for each in (instance, other) if each and tag_plan.are_shown(each.tags)), None),
+        lambda: ask_or_warn(
+            f"the tags of '{instance}'", lambda: instances.find_with_tags(cloud.ec2, instance.vm_cid)
+        ),
+    )
+    return instance if with_tags is None else instance.replace(tags={**instance.tags, **with_tags.tags})
+
+
 def _finish(cloud: Cloud, vm_cid: str, before: Instance | None, deregistered: "Sequence[Target]") -> None:
     """Deregister the VM's addresses while it shuts down, and wait until it is terminated in any case."""
     seen: list[Instance] = []
@@ -62,7 +80,7 @@ def _finish(cloud: Cloud, vm_cid: str, before: Instance | None, deregistered: "S
     def deregister_now(now: Instance) -> None:
         seen.append(now)
         try:
-            _deregister_addresses(cloud, before or now, deregistered)
+            _deregister_addresses(cloud, _with_tags(cloud, before or now, now), deregistered)
         except CloudError as error:
             failed.append(error)
 
@@ -76,7 +94,12 @@ def _finish(cloud: Cloud, vm_cid: str, before: Instance | None, deregistered: "S
 def _skips_shutdown(cloud: Cloud, instance: Instance) -> bool:
     """Whether its property or the configuration says so, and no disk outlives the VM."""
     default = cloud.config.aws.skip_os_shutdown
-    if default is None or not tag_plan.skips_shutdown(instance.tags, default=default):
+    if default is None:
+        return False
+    if not tag_plan.are_shown(instance.tags):
+        logger.info("The shutdown of '%s' is not skipped, because EC2 does not show its tags", instance)
+        return False
+    if not tag_plan.skips_shutdown(instance.tags, default=default):
         return False
     if instance.kept_volumes:
         kept = ", ".join(sorted(instance.kept_volumes))
@@ -87,7 +110,7 @@ def _skips_shutdown(cloud: Cloud, instance: Instance) -> bool:
 
 
 def _deregister_addresses(cloud: Cloud, instance: Instance, deregistered: "Sequence[Target]") -> None:
-    if any(map(records_target, instance.tags)):
+    if any(map(records_target, instance.tags)) or not tag_plan.are_shown(instance.tags):
         from bosh_aws_cpi.cpi.vms.deregister import deregister_addresses  # noqa: PLC0415 - loads pydantic
 
         deregister_addresses(cloud.clients, instance, deregistered)

@@ -2,17 +2,19 @@
 
 from collections.abc import Container, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from ipaddress import ip_address, ip_network
 
-from bosh_aws_cpi.aws import instances, load_balancers, network_interfaces, subnets
+from bosh_aws_cpi.aws import load_balancers, network_interfaces, subnets
 from bosh_aws_cpi.aws.load_balancers import Target
 from bosh_aws_cpi.aws.sdk.clients import Clients
-from bosh_aws_cpi.aws.sdk.errors import FAILURES, describe_error, is_transient
+from bosh_aws_cpi.aws.sdk.errors import FAILURES, ask_or_warn, describe_error, is_transient
 from bosh_aws_cpi.aws.sdk.translation import explain
 from bosh_aws_cpi.cpi.cloud import Cloud
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.log import logger
 from bosh_aws_cpi.model import Instance, Nic
+from bosh_aws_cpi.plan import tag_plan
 from bosh_aws_cpi.plan.nics import description
 from bosh_aws_cpi.plan.tag_plan import AGENT_TAG, DIRECTOR_TAG
 
@@ -74,7 +76,7 @@ def _was_of_vm(instance: Instance, nic: Nic) -> bool:
     return nic.vm_cid is None and agent is not None and nic.description == description(director, agent)
 
 
-def deregister(cloud: Cloud, vm_cid: str) -> tuple[Instance, Sequence[Target]]:
+def deregister(cloud: Cloud, instance: Instance) -> Sequence[Target]:
     """Deregister a VM from every target group and classic load balancer that it is registered with.
 
     With ``fast_path_delete`` it does not wait until the connections are drained. Errors are only logged: a VM
@@ -82,15 +84,11 @@ def deregister(cloud: Cloud, vm_cid: str) -> tuple[Instance, Sequence[Target]]:
     again, and fails if it can't deregister them.
 
     Returns:
-        The VM as it was, and the targets that are deregistered or may not be its own.
-
-    Raises:
-        VMNotFound: EC2 does not know the VM.
+        The targets that are deregistered or may not be its own.
     """
-    instance = instances.find(cloud.ec2, vm_cid)
     if instance.vpc_id is None:  # it is terminated
-        return instance, []
-    clients = cloud.clients
+        return []
+    clients, vm_cid = cloud.clients, instance.vm_cid
     with _logging_errors("finding classic load balancers"):
         for name in load_balancers.load_balancers_of(clients.elb, vm_cid):
             logger.info("Deregistering '%s' from '%s'", vm_cid, name)
@@ -112,7 +110,7 @@ def deregister(cloud: Cloud, vm_cid: str) -> tuple[Instance, Sequence[Target]]:
     if deregistered and not cloud.config.aws.fast_path_delete:
         with _logging_errors("waiting until connections are drained"):
             load_balancers.wait_until_drained(clients.elbv2, deregistered)
-    return instance, [*deregistered, *foreign]
+    return [*deregistered, *foreign]
 
 
 @contextmanager
@@ -127,7 +125,7 @@ def _logging_errors(what: str) -> Iterator[None]:
 
 
 def deregister_addresses(clients: Clients, instance: Instance, deregistered: Container[Target] = ()) -> None:
-    """Deregister the addresses that the VM's tags record; without any, there is no call to AWS.
+    """Deregister the addresses that the VM's tags record; if EC2 does not show the tags, those that it has.
 
     An address that stays registered would send traffic to the next VM that gets it. But a target that is not
     certainly the VM's own stays.
@@ -139,7 +137,10 @@ def deregister_addresses(clients: Clients, instance: Instance, deregistered: Con
     Raises:
         CloudError: AWS refused, or did not answer; the message says how to repeat the attempt.
     """
-    for target in load_balancers.recorded_targets(instance.tags):
+    targets = list(load_balancers.recorded_targets(instance.tags))
+    if not tag_plan.are_shown(instance.tags):
+        targets += _find_targets(clients, instance)
+    for target in dict.fromkeys(targets):
         if not target.is_address or target in deregistered:
             continue
         try:
@@ -149,6 +150,30 @@ def deregister_addresses(clients: Clients, instance: Instance, deregistered: Con
         except FAILURES as error:
             message = _still_registered(instance.vm_cid, target, error)
             raise CloudError(message, ok_to_retry=is_transient(error)) from error
+
+
+def _find_targets(clients: Clients, instance: Instance) -> Sequence[Target]:
+    """Look for the addresses of a VM whose tags EC2 does not show, in the target groups of its VPC.
+
+    A VM is registered by the primary addresses of its first interface. A warning says if they can't be found.
+    """
+    nics = [nic for nic in instance.nics if nic.card_index == nic.device_index == 0]
+    both = [nic.primary_address(family) for nic in nics for family in ("ipv4", "ipv6")]
+    addresses, vpc_id = frozenset(filter(None, both)), instance.vpc_id
+    shown = " and ".join(sorted(addresses)) or "its addresses"
+    found: Sequence[Target] | None = None
+    if addresses and vpc_id:
+        find = partial(load_balancers.targets_at, clients.elbv2, addresses, vpc_id)
+        found = ask_or_warn(f"the target groups of {shown}", lambda: list(find()))
+    if found is None:
+        logger.warning(
+            "EC2 does not show the tags of VM '%s', which record its targets. If it had lb_target_groups of "
+            "type ip, look for %s in them: aws elbv2 describe-target-health --target-group-arn ARN",
+            *(instance, shown),
+        )
+    elif not found:
+        logger.info("EC2 does not show the tags of VM '%s'; no target group has %s", instance, shown)
+    return found or []
 
 
 def _still_registered(vm_cid: str, target: Target, error: Exception) -> str:
