@@ -296,6 +296,24 @@ def test_empty_lists(pair: VmAndDirector) -> None:
     }
 
 
+@pytest.mark.parametrize(
+    ("action", "element", "name"),
+    [
+        ("DescribeInstanceStatus", "instanceState", "InstanceState"),
+        ("DescribeNetworkAcls", "entrySet", "Entries"),
+        ("DescribeRouteTables", "routeSet", "Routes"),
+        ("DescribeSecurityGroups", "ipPermissionsEgress", "IpPermissionsEgress"),
+    ],
+)
+def test_answer_without_an_element(pair: VmAndDirector, action: str, element: str, name: str) -> None:
+    """What an answer lacks, such as the rules of a group, is not checked: it is not that there are none."""
+    pair.fake_aws.rule(action=action, replace=[[rf"(?s)<{element}>.*?</{element}>", ""]])
+    (found,) = pair.findings()
+    assert found["severity"] == "not checked"
+    assert f"(ec2:{action}" in found["what"]
+    assert found["what"].endswith(f", without {name})")
+
+
 @pytest.mark.usefixtures("world")
 def test_unknown_vm(cpi: Cpi) -> None:
     """If EC2 does not know the VM, the message says what may be wrong."""

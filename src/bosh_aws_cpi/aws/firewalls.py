@@ -134,8 +134,8 @@ def _groups(client: "EC2Client", name: str, values: Iterable[str]) -> list[Group
             entry["GroupId"],
             entry.get("GroupName", ""),
             entry.get("VpcId", ""),
-            tuple(map(_group_rule, entry.get("IpPermissions", []))),
-            tuple(map(_group_rule, entry.get("IpPermissionsEgress", []))),
+            tuple(map(_group_rule, entry["IpPermissions"])),
+            tuple(map(_group_rule, entry["IpPermissionsEgress"])),
         )
         for entry in list_by_values(client, "describe_security_groups", "SecurityGroups", name, values)
     ]
@@ -161,7 +161,7 @@ def _acls(client: "EC2Client", name: str, values: Iterable[str]) -> list[Acl]:
             entry["NetworkAclId"],
             entry["VpcId"],
             frozenset(each["SubnetId"] for each in entry.get("Associations", [])),
-            tuple(map(_acl_rule, entry.get("Entries", []))),
+            tuple(map(_acl_rule, entry["Entries"])),
         )
         for entry in list_by_values(client, "describe_network_acls", "NetworkAcls", name, values)
     ]

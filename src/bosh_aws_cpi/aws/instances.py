@@ -340,7 +340,7 @@ def health(client: "EC2Client", vm_cids: Iterable[str]) -> dict[str, Health]:
     answer = client.describe_instance_status(InstanceIds=sorted(set(vm_cids)), IncludeAllInstances=True)
     return {
         entry["InstanceId"]: Health(
-            entry.get("InstanceState", {}).get("Name", ""),
+            entry["InstanceState"]["Name"],
             entry.get("SystemStatus", {}).get("Status", ""),
             entry.get("InstanceStatus", {}).get("Status", ""),
             entry.get("AttachedEbsStatus", {}).get("Status", ""),
