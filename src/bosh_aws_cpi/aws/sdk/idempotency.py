@@ -6,9 +6,8 @@ this module searches for the resource, and retries the call only if the search f
 """
 
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from datetime import UTC, datetime, timedelta
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 from bosh_aws_cpi.aws.sdk import clock, timing
 from bosh_aws_cpi.aws.sdk.errors import FAILURES, call_of, describe_error, is_transient, may_have_taken_effect
@@ -24,6 +23,7 @@ An older resource belongs to another request, which may have the same request id
 """
 WITHOUT_TOKEN = 3
 """The number of attempts at a call that takes no client token."""
+_LEFT: Final = "Perhaps left behind, because an attempt was not answered: %s"
 
 
 def is_recent(created: datetime | None) -> bool:
@@ -74,19 +74,9 @@ def create_once(
             is uncertain, a refusal is raised only after another search, because the resource itself may have
             caused the refusal (its range or name is in use); then `may_have_taken_effect` is true.
     """
-    has_answer = was_uncertain = False
-
-    def find_earlier() -> Created:
-        nonlocal has_answer
-        earlier = find()
-        has_answer = True
-        if earlier is None:
-            raise timing.NotYet("not visible yet")
-        return earlier
-
+    was_uncertain = False
     while True:
         attempts -= 1
-        has_answer = False
         try:
             return create()
         except Exception as error:
@@ -96,16 +86,38 @@ def create_once(
                 raise
             was_uncertain = True
             logger.warning("It is uncertain whether %s was created: %s", what, describe_error(error))
-            with suppress(_NotFound):
-                return timing.poll(timing.LOST_SEEN, f"{what} to become visible", find_earlier, _NotFound)
+            earlier, has_answer = _search(what, find)
+            if earlier is not None:
+                return earlier
             if is_refused or not has_answer:  # only an answer of AWS proves that there is no resource
-                logger.error("Perhaps left behind, because an attempt was not answered: %s", what)
+                logger.error(_LEFT, what)
                 if call := call_of(error):
                     call.was_uncertain = True
                 raise
             if attempts <= 0 or not is_transient(error):
                 raise
             logger.info("AWS does not show %s: it was not created", what)
+
+
+def _search(what: str, find: Callable[[], Created | None]) -> tuple[Created | None, bool]:
+    """Look for a resource; return it, if it is found, and whether AWS has answered at all."""
+    has_answer = False
+
+    def find_earlier() -> Created:
+        nonlocal has_answer
+        earlier = find()
+        has_answer = True
+        if earlier is None:
+            raise timing.NotYet("not visible yet")
+        return earlier
+
+    try:
+        return timing.poll(timing.LOST_SEEN, f"{what} to become visible", find_earlier, _NotFound), True
+    except _NotFound:
+        return None, has_answer
+    except Exception:
+        logger.error(_LEFT, what)
+        raise
 
 
 class _NotFound(CloudError):
