@@ -100,6 +100,16 @@ def test_failed_copy(copied: Copied, fake_aws: FakeAws) -> None:
     assert (copied.disks, copied.tags(copied.cid)) == ([copied.cid], OWN_TAGS)
 
 
+def test_answer_without_element(copied: Copied, fake_aws: FakeAws) -> None:
+    """After a change, an answer without an element does not begin the method again; the copy is deleted."""
+    fake_aws.rule(action="DescribeVolumes", nth=3, replace=[["<volumeId>.*?</volumeId>", ""]])
+    error = copied.update().error
+    assert (error["type"], error["ok_to_retry"]) == ("Bosh::Clouds::CloudError", True)
+    assert fake_aws.actions()[: len(UPDATE)] == UPDATE
+    assert fake_aws.actions().count("CopyVolumes") == 1
+    assert copied.disks == [copied.cid]
+
+
 @pytest.mark.parametrize(
     ("code", "remedy"),
     [
