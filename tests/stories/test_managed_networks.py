@@ -69,7 +69,8 @@ def test_life(cpi: Cpi, world: World, wish: Any, create_vm: CreateVm, failure: W
     [
         ("DescribeVpcs", "2600::/56", ", without CidrBlock). Check env.https_proxy and aws.ec2_endpoint"),
         ("DescribeSubnets", "10.0.1.1/24", ", without CidrBlock)"),
-        ("CreateSubnet", "", "EC2 does not show the IPv4 range of subnet 'subnet-"),
+        ("CreateSubnet", "", "EC2 says of the new subnet that its IPv4 range is '', which is none"),
+        ("CreateSubnet", "10.0.0.0/32", "that its IPv4 range is '10.0.0.0/32', which is none"),
     ],
 )
 def test_no_range(

@@ -204,8 +204,7 @@ def _check_vpc(key: str, identifier: str, actual_vpc_id: str | None, vpc_id: str
 def _create(cloud: Cloud, request: NetworkRequest, vpc: Vpc, undo: Undo) -> list[Any]:
     ec2, properties = cloud.ec2, request.wish.cloud_properties
     subnet = _find_or_create(cloud, request, vpc, undo)
-    if not subnet.range:
-        raise CloudError(f"EC2 does not show the IPv4 range of subnet '{subnet}', which the Director needs")
+    addresses = subnet_ranges.addresses(subnet.range)
     subnets.wait_until_available(ec2, subnet.subnet_id)
     if properties.route_table:
         subnets.use_route_table(ec2, subnet.subnet_id, properties.route_table)
@@ -214,7 +213,7 @@ def _create(cloud: Cloud, request: NetworkRequest, vpc: Vpc, undo: Undo) -> list
     if properties.auto_assign_public_ip:
         subnets.assign_public_addresses(ec2, subnet.subnet_id)
     groups = {"security_groups": list(properties.security_groups)} if properties.security_groups else {}
-    return [subnet.subnet_id, subnet_ranges.addresses(subnet.range), {"subnet": subnet.subnet_id, **groups}]
+    return [subnet.subnet_id, addresses, {"subnet": subnet.subnet_id, **groups}]
 
 
 def _find_or_create(cloud: Cloud, request: NetworkRequest, vpc: Vpc, undo: Undo) -> Subnet:

@@ -101,8 +101,14 @@ def free_ipv6_range(vpc_ranges: Sequence[str], taken: Sequence[str], start: int)
 
 
 def addresses(subnet_range: str) -> Json:
-    """The addresses of a subnet as create_network returns them: range, gateway, and those that AWS keeps."""
-    network = IPv4Network(subnet_range)
+    """The addresses of a subnet as create_network returns them: range, gateway, and those that AWS keeps.
+
+    Raises:
+        CloudError: It is no range of a subnet.
+    """
+    network = IPv4Network(subnet_range or 0)
+    if network.num_addresses <= KEPT_FIRST:
+        raise CloudError(f"EC2 says of the new subnet that its IPv4 range is '{subnet_range}', which is none")
     return {
         "range": subnet_range,
         "gateway": str(network[1]),
