@@ -52,6 +52,17 @@ def test_disk_that_stays(
     assert f"The shutdown of '{vm_cid}' is not skipped, because disks outlive it: {disk_cid}" in answer.stderr
 
 
+def test_disks_that_are_not_shown(
+    cpi_with: CpiWith, vm: RunInstance, disk: CreateVolume, sent: ReadCalls, fake_aws: FakeAws, world: World
+) -> None:
+    """A VM that EC2 shows without disks, not even its root disk, may have one that outlives it."""
+    vm_cid = vm()
+    world.ec2.attach_volume(InstanceId=vm_cid, VolumeId=disk(), Device="/dev/sdf")
+    fake_aws.rule(action=LOOK, nth=1, replace=[["<blockDeviceMapping>.*?</blockDeviceMapping>", ""]])
+    assert cpi_with(skip_os_shutdown=True).call("delete_vm", vm_cid, stemcell=2).ok() is None
+    assert skipped_shutdowns(sent) == [False]
+
+
 @pytest.mark.usefixtures("traffic")
 def test_disk_that_is_attached_during_the_drain(
     cpi_with: CpiWith,

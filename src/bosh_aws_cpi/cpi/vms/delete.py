@@ -96,8 +96,8 @@ def _skips_shutdown(cloud: Cloud, instance: Instance) -> bool:
     default = cloud.config.aws.skip_os_shutdown
     if default is None:
         return False
-    if not tag_plan.are_shown(instance.tags):
-        logger.info("The shutdown of '%s' is not skipped, because EC2 does not show its tags", instance)
+    if not (tag_plan.are_shown(instance.tags) and instance.devices):  # each VM has a root disk
+        logger.info("The shutdown of '%s' is not skipped: EC2 does not show its tags and disks", instance)
         return False
     if not tag_plan.skips_shutdown(instance.tags, default=default):
         return False
