@@ -160,16 +160,20 @@ def test_same_request_after_sigterm(copied: Copied, fake_aws: FakeAws) -> None:
     assert copied.writes(copied.update(**REQUEST).ok()) == 1
 
 
-def test_old_disk_attached_meanwhile(copied: Copied, fake_aws: FakeAws) -> None:
+@pytest.mark.parametrize("are_tags_shown", [True, False])
+def test_old_disk_attached_meanwhile(copied: Copied, fake_aws: FakeAws, *, are_tags_shown: bool) -> None:
     """If the old disk is attached before the copy is linked, the copy may lack data: it is discarded."""
     fake_aws.rule(action="CreateTags", hold_before=True)
     process = copied.start()
     try:
         assert fake_aws.wait_until_held() == ["CreateTags"]
         copied.attach(copied.cid)
+        if not are_tags_shown:
+            fake_aws.rule(action="DescribeVolumes", times=None, replace=[["<tagSet>.*?</tagSet>", ""]])
     finally:
         fake_aws.release()
         error = finish(process).error
+    fake_aws.clear_rules()
     assert error["type"] == "Bosh::Clouds::NotSupported"
     assert f"{NO_COPY}: it was attached in the meantime" in error["message"]
     assert (copied.disks, copied.tags(copied.cid)["bosh_replaced_by"]) == ([copied.cid], "")

@@ -175,7 +175,8 @@ def _link(cloud: Cloud, wanted: _Copy, copy_cid: str, undo: Undo) -> None:
 
     def unlink() -> None:
         with suppress(*FAILURES):  # when in doubt, the link is emptied
-            if volumes.find(cloud.ec2, old).tags.get(tag_plan.REPLACED_BY_TAG) != copy_cid:
+            shown = volumes.find(cloud.ec2, old).tags
+            if shown and shown.get(tag_plan.REPLACED_BY_TAG) != copy_cid:
                 return
         tags.require(cloud.ec2, old, {tag_plan.REPLACED_BY_TAG: ""})
 
