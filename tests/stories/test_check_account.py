@@ -577,6 +577,9 @@ def test_refused_in_vpc(cpi: Cpi, world: World, far: Far, fake_aws: FakeAws, act
         (OFFERS, "Location", ""),
         ("DescribeKeyPairs", "KeyPairs", ""),
         ("DescribeRouteTables", "VpcId", ""),
+        ("DescribeSecurityGroups", "VpcId", ""),
+        ("DescribeCapacityReservations", "State", ""),
+        ("DescribeHosts", "State", ""),
     ],
 )
 def test_answer_without_an_element(

@@ -89,7 +89,7 @@ def reservations(client: "EC2Client") -> dict[str, Reservation]:
     """
     return {
         each["CapacityReservationId"]: Reservation(
-            each.get("State", ""),
+            each["State"],
             each.get("AvailabilityZone", ""),
             each.get("InstanceType", ""),
             each.get("Tenancy", "default"),
@@ -109,7 +109,7 @@ def hosts(client: "EC2Client") -> dict[str, Host]:
     """DescribeHosts: all hosts of the account, by id; EC2 has no filter for host ids."""
     return {
         each["HostId"]: Host(
-            each.get("State", ""),
+            each["State"],
             each.get("AvailabilityZone", ""),
             each.get("HostProperties", {}).get("InstanceType", ""),
             each.get("HostProperties", {}).get("InstanceFamily", ""),

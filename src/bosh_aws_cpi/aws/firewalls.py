@@ -133,7 +133,7 @@ def _groups(client: "EC2Client", name: str, values: Iterable[str]) -> list[Group
         Group(
             entry["GroupId"],
             entry.get("GroupName", ""),
-            entry.get("VpcId", ""),
+            entry["VpcId"],
             tuple(map(_group_rule, entry["IpPermissions"])),
             tuple(map(_group_rule, entry["IpPermissionsEgress"])),
         )
