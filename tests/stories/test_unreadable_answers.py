@@ -176,7 +176,13 @@ def test_status(cpi_with: CpiWith, fake_aws: FakeAws, status: int) -> None:
 
 
 @pytest.mark.parametrize(
-    ("element", "text"), [("size", "<size>x</size>"), ("createTime", "<createTime/>"), ("volumeId", "")]
+    ("element", "text"),
+    [
+        ("size", "<size>x</size>"),
+        ("createTime", "<createTime/>"),
+        ("volumeId", ""),
+        ("volumeId", "<volumeId/>"),
+    ],
 )
 def test_created_disk(cpi: Cpi, leftovers: ListResources, fake_aws: FakeAws, element: str, text: str) -> None:
     """What was created with such an answer is looked for, and found."""
@@ -187,7 +193,13 @@ def test_created_disk(cpi: Cpi, leftovers: ListResources, fake_aws: FakeAws, ele
 
 @pytest.mark.parametrize(
     ("element", "text"),
-    [("launchTime", "x"), ("deviceIndex", "x"), ("amiLaunchIndex", "x"), ("instancesSet", "")],
+    [
+        ("launchTime", "x"),
+        ("deviceIndex", "x"),
+        ("amiLaunchIndex", "x"),
+        ("instancesSet", ""),
+        ("instanceId", ""),
+    ],
 )
 def test_created_vm(create_vm: CreateVm, world: World, fake_aws: FakeAws, element: str, text: str) -> None:
     """So is a VM."""
