@@ -164,19 +164,21 @@ class Asker:
             what: What is looked up, or the property that names it: "quotas", "key_name".
             call: Makes the calls; its answer must not be None, which stands for no answer.
             service: The SDK's name of the service.
-            is_dry: Whether it is a dry run: AWS throttles these apart, and a proxy may answer only these.
+            is_dry: Whether it is a dry run: AWS throttles these apart, and a proxy may answer only these. So
+                what a dry run meets, except a time-out, says nothing about other calls.
             may_be_empty: As in `unless_empty`, where None counts as empty, too.
 
         Raises:
             CloudError: As in `attempt`.
         """
-        group = (service, is_dry)
-        if group not in self._silent:
+        groups = {(service, False), (service, is_dry)}
+        if groups.isdisjoint(self._silent):
             answer = self.attempt(service, call)
             if not isinstance(answer, NoAnswer):
                 return answer if may_be_empty else self.unless_empty(what, answer)
-            self._note(group, what, answer)
-        if group in self._silent:
+            is_apart = is_dry and not errors.is_timeout(answer.error)
+            self._note((service, is_apart), what, answer)
+        for group in sorted(groups & self._silent.keys())[:1]:
             why, remedy = self._silent[group]
             self.leave_out(f"{what}: {why}", remedy)
         return None
