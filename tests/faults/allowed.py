@@ -99,6 +99,7 @@ OUTLIVED: dict[str, list[Outlived]] = {
             frozenset(
                 {"DescribeTargetGroups", "DeregisterTargets", "DeregisterTargets2", "DescribeTargetHealth"}
                 | {f"DescribeTargetHealth{nth}" for nth in (2, 3, 4)}
+                | {"DescribeTargetGroupAttributes", "DescribeTargetGroupAttributes2"}
             ),
         ),
     ],

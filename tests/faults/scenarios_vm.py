@@ -346,6 +346,7 @@ VMS = (
             "DescribeTargetGroups",
             *("DescribeTargetHealth",) * 2,
             *("DeregisterTargets",) * 2,
+            *("DescribeTargetGroupAttributes",) * 2,
             *("DescribeTargetHealth",) * 2,
             "TerminateInstances",
             "DescribeInstances",

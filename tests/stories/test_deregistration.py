@@ -9,7 +9,7 @@ from testbed.world import World
 from tests.protocols import CpiWith, CreateVolume, RunInstance, WriteError
 
 CLASSIC, TARGETS = "DeregisterInstancesFromLoadBalancer", "DeregisterTargets"
-HEALTH = "DescribeTargetHealth"
+HEALTH, DELAY = "DescribeTargetHealth", "DescribeTargetGroupAttributes"
 GONE = "<State>unused</State><Reason>Target.NotRegistered</Reason>"
 DRAINING = "<State>draining</State><Reason>Target.DeregistrationInProgress</Reason>"
 DENIED = {"code": "AccessDenied", "message": "Not for you.", "status": 403}
@@ -37,7 +37,13 @@ def test_drained(
     vm_cid, other = balanced
     fake_aws.rule(action=HEALTH, nth=3, replace=[[GONE, DRAINING]])
     assert cpi_with(deregister_on_delete=True).call("delete_vm", vm_cid, stemcell=2).ok() is None
-    assert fake_aws.actions() == [*LEAVING, *[HEALTH] * 3, "TerminateInstances", "DescribeInstances"]
+    assert fake_aws.actions() == [
+        *LEAVING,
+        *[DELAY] * 2,
+        *[HEALTH] * 3,
+        "TerminateInstances",
+        "DescribeInstances",
+    ]
     state = traffic.state()
     assert (set(state["targets"]), state["registered"]) == ({other}, [other])
     assert world.state()["instances"] == [other]

@@ -80,6 +80,22 @@ def test_failed(cpi: Cpi, disk: CreateVolume, fake_aws: FakeAws, leftovers: List
     assert leftovers() == {"volumes": [disk_cid]}
 
 
+@pytest.mark.usefixtures("fast_clock")
+@pytest.mark.parametrize("code", ["PendingSnapshotLimitExceeded", "ConcurrentSnapshotLimitExceeded"])
+def test_too_many_are_pending(
+    cpi: Cpi, disk: CreateVolume, fake_aws: FakeAws, world: World, code: str
+) -> None:
+    """At the limit of pending snapshots it waits, because the Director retries no snapshot."""
+    disk_cid = disk()
+    error = {"code": code, "message": "wait", "status": 400}
+    fake_aws.rule(action="CreateSnapshot", times=3, error=error)
+    snapshot_cid = cpi.call("snapshot_disk", disk_cid, {}).ok()
+    assert world.state()["snapshots"] == [snapshot_cid]
+    fake_aws.rule(action="CreateSnapshot", error={**error, "code": "SnapshotLimitExceeded"})
+    assert "SnapshotLimitExceeded" in cpi.call("snapshot_disk", disk_cid, {}).error["message"]
+    assert fake_aws.actions().count("CreateSnapshot") == 5
+
+
 def test_unknown_disk(cpi: Cpi, failure: WriteError) -> None:
     """A disk that EC2 does not know is DiskNotFound."""
     expected = failure("DiskNotFound", "Disk 'vol-0123456789abcdef0' not found")

@@ -30,9 +30,9 @@ if TYPE_CHECKING:
 
 Result = TypeVar("Result")
 
-MAX_UNSEEN = 22
-"""The number of polls (about 20 seconds) in which EC2 may fail to show an attachment that it has accepted."""
-MAX_REFUSALS: Final = 30
+MAX_UNSEEN = 13
+"""The number of looks (about 20 seconds) in which EC2 may fail to show an attachment that it has accepted."""
+MAX_REFUSALS: Final = 10
 """After this number of refusals, over about half a minute, the CPI assumes that another VM keeps the volume.
 
 Before that, EC2 may still show an attachment that has just ended, or show a terminated VM as running.

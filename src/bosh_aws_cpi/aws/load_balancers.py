@@ -6,7 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from bosh_aws_cpi.aws.sdk import timing
-from bosh_aws_cpi.aws.sdk.errors import call_unless_missing
+from bosh_aws_cpi.aws.sdk.errors import ask_or_warn, call_unless_missing
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.properties.vm import TargetGroup as Wanted
 from bosh_aws_cpi.records import Record
@@ -24,6 +24,8 @@ _WITH_SERVER_IDS: Final = frozenset({"QUIC", "TCP_QUIC"})
 _UNKNOWN_INSTANCE: Final = frozenset({"InvalidInstance"})
 _NO_BALANCER: Final = frozenset({"LoadBalancerNotFound"})
 _GROUP_UNKNOWN: Final = frozenset({"TargetGroupNotFound"})
+_DEFAULT_DELAY: Final = 300
+"""Seconds (API reference, TargetGroupAttribute)."""
 _NO_TARGET: Final = frozenset({"InvalidTarget", "TargetGroupNotFound"})
 _VPC_UNKNOWN: Final = frozenset({"TargetGroupNotFound", "ValidationError"})
 """ELB answers ValidationError for an ARN of another account or region: hashicorp/terraform issue 18060."""
@@ -275,10 +277,18 @@ def load_balancers_of(client: "ElasticLoadBalancingClient", vm_cid: str) -> list
 def wait_until_drained(client: "ElasticLoadBalancingv2Client", targets: Sequence[Target]) -> None:
     """Wait until deregistered targets have no connections left.
 
+    ELB shows a target as draining until the deregistration delay of its group is over, even if nothing is
+    left to drain (ALB user guide, "Deregistration delay"): to look before that would be of no use.
+
     Raises:
         CloudError: The wait timed out.
     """
     draining = list(targets)
+    delay = max(
+        _deregistration_delay(client, each) for each in dict.fromkeys(target.group_arn for target in targets)
+    )
+    policy = timing.TARGETS_DRAINED
+    policy = policy.replace(seconds=delay + policy.seconds, usually=(delay, delay + policy.usually[1]))
 
     def probe() -> None:
         while draining:
@@ -287,7 +297,18 @@ def wait_until_drained(client: "ElasticLoadBalancingv2Client", targets: Sequence
             draining.pop(0)
 
     shown = ", ".join(dict.fromkeys(map(str, targets)))
-    timing.poll(timing.TARGETS_DRAINED, f"{shown} to be drained", probe)
+    timing.poll(policy, f"{shown} to be drained", probe)
+
+
+def _deregistration_delay(client: "ElasticLoadBalancingv2Client", group_arn: str) -> int:
+    """The seconds for which a target group drains; ELB's default if it does not say."""
+    answer = ask_or_warn(
+        f"the deregistration delay of '{group_arn}'",
+        lambda: client.describe_target_group_attributes(TargetGroupArn=group_arn),
+    )
+    attributes = {each["Key"]: each["Value"] for each in answer["Attributes"]} if answer else {}
+    delay = attributes.get("deregistration_delay.timeout_seconds", "")
+    return int(delay) if delay.isdecimal() else _DEFAULT_DELAY
 
 
 def _target_group(

@@ -274,8 +274,9 @@ class AwsConfig(Section, path="aws"):
     )
     deregister_on_delete = Key(
         values.boolean,
-        "delete_vm first deregisters the VM from its target groups and classic load balancers, and waits up "
-        "to 330 seconds for connections to drain. With `fast_path_delete` it does not wait.",
+        "delete_vm first deregisters the VM from its target groups and classic load balancers, and waits "
+        "for the longest deregistration delay of its target groups, 300 seconds by default, which ELB waits "
+        "even if the VM has no connections. With `fast_path_delete` it does not wait.",
         default=False,
         is_new=True,
     )

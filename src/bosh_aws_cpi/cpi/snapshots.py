@@ -1,6 +1,8 @@
 """snapshot_disk and delete_snapshot."""
 
 from bosh_aws_cpi.aws import snapshots, volumes
+from bosh_aws_cpi.aws.sdk import timing
+from bosh_aws_cpi.aws.sdk.errors import SNAPSHOTS_PENDING
 from bosh_aws_cpi.cpi.cloud import Cloud
 from bosh_aws_cpi.cpi.identity import call_id
 from bosh_aws_cpi.cpi.undo import Undo, run_with_undo
@@ -40,10 +42,14 @@ def snapshot_disk(cloud: Cloud, disk_cid: str, metadata: Json) -> str:
         return earlier
 
     def create(undo: Undo) -> str:
-        snapshot_cid = undo.create(
-            lambda: snapshots.create(cloud.ec2, disk_cid, arguments, mark),
-            lambda created: snapshots.discard(cloud.ec2, created),
-        )
+        def attempt() -> str:
+            return undo.create(
+                lambda: snapshots.create(cloud.ec2, disk_cid, arguments, mark),
+                lambda created: snapshots.discard(cloud.ec2, created),
+            )
+
+        what = f"EBS to accept a snapshot of '{disk_cid}'"
+        snapshot_cid = timing.retry_on_codes(timing.SNAPSHOT_ACCEPTED, what, SNAPSHOTS_PENDING, attempt)
         snapshots.wait_until_completed(cloud.ec2, snapshot_cid)
         return snapshot_cid
 

@@ -94,7 +94,7 @@ def test_delete(ec2: Stub, clock: Clock, last: dict[str, Any] | str) -> None:
     ec2.lay("describe_images", shown(image()), last, **OF_AMI)
     lay_deletions(ec2, "snap-1", "snap-2")
     images.delete(ec2.client, AMI)
-    assert len(clock.pauses) == 1
+    assert len(clock.pauses) == 2
 
 
 def test_delete_what_was_half_deleted(ec2: Stub) -> None:

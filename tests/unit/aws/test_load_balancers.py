@@ -7,7 +7,9 @@ from botocore.exceptions import ClientError
 
 from bosh_aws_cpi.aws import load_balancers
 from bosh_aws_cpi.aws.load_balancers import Target
-from tests.unit.conftest import Stub
+from bosh_aws_cpi.aws.sdk.timing import TARGETS_DRAINED
+from bosh_aws_cpi.errors import CloudError
+from tests.unit.conftest import Clock, Stub
 
 VM, VPC = "i-1", "vpc-1"
 ARN = "arn:aws-us-gov:elasticloadbalancing:us-gov-west-1:123456789012:targetgroup/web/0123456789abcdef"
@@ -55,3 +57,25 @@ def test_targets_of(elbv2: Stub) -> None:
     elbv2.lay("describe_target_health", health("unused", "Target.NotInUse"), TargetGroupArn="arn:e", **asked)
     found = load_balancers.targets_of(elbv2.client, VM, VPC)
     assert list(found) == [Target("arn:a", VM), Target("arn:e", VM)]
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "longest"),
+    [("20", "400", 400), ("3600", "0", 3600), ("AccessDenied", "20", 300), ("20", "", 300), ("0", "20", 20)],
+)
+def test_drained(elbv2: Stub, clock: Clock, first: str, second: str, longest: float) -> None:
+    """Nothing is asked before the longest delay is over, and only a little while after it.
+
+    ELB shows a target as draining until then. A group that does not say has ELB's default.
+    """
+    groups = ["arn:a", "arn:b"]
+    key = "deregistration_delay.timeout_seconds"
+    for group_arn, delay in zip(groups, (first, second), strict=True):
+        shown = [{"Key": key, "Value": delay}] if delay else []
+        answer: Any = delay if delay.isalpha() else {"Attributes": [{"Key": "x", "Value": "y"}, *shown]}
+        elbv2.lay("describe_target_group_attributes", answer, TargetGroupArn=group_arn)
+    elbv2.keeps("describe_target_health", health("draining"))
+    with pytest.raises(CloudError, match="last seen: draining"):
+        load_balancers.wait_until_drained(elbv2.client, [Target(each, VM) for each in groups])
+    assert clock.pauses[0] == pytest.approx(longest, abs=1)
+    assert 0 <= clock.now - longest - TARGETS_DRAINED.seconds <= 20

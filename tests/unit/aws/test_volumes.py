@@ -57,7 +57,7 @@ def test_discard(ec2: Stub, clock: Clock) -> None:
     ec2.lay("delete_volume", NOT_FOUND, {}, VolumeId=DISK)
     ec2.lay("describe_volumes", {"Volumes": [volume("deleting")]}, NOT_FOUND, **OF_DISK)
     volumes.discard(ec2.client, DISK)
-    assert len(clock.pauses) == 2
+    assert len(clock.pauses) == 3
 
 
 def made(disk_cid: str, age: timedelta | None, **more: str) -> dict[str, Any]:

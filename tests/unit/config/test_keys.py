@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from bosh_aws_cpi.aws.sdk import timing
 from bosh_aws_cpi.config import cpi_config, values
 from bosh_aws_cpi.config.aws_config import AwsConfig
 from bosh_aws_cpi.config.cpi_config import KEYS
@@ -93,11 +92,6 @@ def test_unknown_keys() -> None:
     assert cpi_config.unknown_keys(whole, {"director_uuid": "", "request_id": "", "vm": {}}) == set()
     assert cpi_config.unknown_keys(whole, {"regoin": ""}) == {"regoin"}
     assert cpi_config.unknown_keys([], {}) == set()
-
-
-def test_drained_targets() -> None:
-    """The time that a drained target is waited for is the one that the text gives."""
-    assert f"up to {timing.TARGETS_DRAINED.seconds:.0f} seconds" in AwsConfig.deregister_on_delete.description
 
 
 @pytest.mark.parametrize("key", KEYS, ids=lambda key: key.path)

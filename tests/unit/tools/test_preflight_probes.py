@@ -69,6 +69,7 @@ def test_without_account(caller: str) -> None:
     """If the caller's ARN has no account, no target group has a probe."""
     assert PROBES.keys() - probes("cn-north-1", "cn-north-1b", caller).keys() == {
         "elasticloadbalancing:DeregisterTargets",
+        "elasticloadbalancing:DescribeTargetGroupAttributes",
         "elasticloadbalancing:DescribeTargetHealth",
         "elasticloadbalancing:RegisterTargets",
     }

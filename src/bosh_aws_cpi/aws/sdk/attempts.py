@@ -20,21 +20,29 @@ from bosh_aws_cpi.aws.sdk.errors import (
     Call,
     code_and_request_id,
     has_code,
-    is_shortage,
     is_transient,
     is_uncertain,
     is_untrusted,
 )
-from bosh_aws_cpi.aws.sdk.timing import THROTTLED_CALL
+from bosh_aws_cpi.aws.sdk.timing import THROTTLED_CALL, THROTTLED_LAUNCH, note_throttling
 from bosh_aws_cpi.call_statistics import CallStatistics
 
 _WITHOUT_TOKEN: Final = ("CreateSnapshot", "CreateSubnet", "RegisterImage")
 """Calls that create a resource without a client token: each retry may create another resource."""
 _RETRIED_BY_CALLER: Final = frozenset({"PutSnapshotBlock"})
 """Calls whose callers retry throttled attempts themselves, because they must be able to stop."""
-_PAUSE_AFTER_FAULT: Final = (0.5, 2.0)
-_PAUSE_AFTER_THROTTLING: Final = (1.0, THROTTLED_CALL.longest_pause)
-"""Ranges in seconds; each pause is a random value in its range (jitter)."""
+_LAUNCHING: Final = frozenset({"RunInstances", "StartInstances"})
+"""Calls that share EC2's smallest quota: two a second (EC2 developer guide, "Request throttling")."""
+
+
+def _pause_after_fault(nth: int) -> float:
+    """The seconds after the nth attempt that failed or had no answer; half of the pause is chance."""
+    return float(min(2 ** (nth - 1), 15) * random.uniform(0.5, 1))  # noqa: S311 - spreads calls
+
+
+def pause_after_throttling(nth: int) -> float:
+    """The seconds after the nth throttled attempt of a call: longer ones would leave EC2's quota unused."""
+    return float(min(random.uniform(1, 5) * 1.1 ** (nth - 1), 12))  # noqa: S311 - spreads calls
 
 
 class Allowance:
@@ -61,8 +69,8 @@ def install_retries(
     """Set the retry rules of a client's calls, and count their attempts.
 
     After each attempt botocore calls all handlers: the handlers of the operation, then those of the service,
-    which include botocore's own, then ours for all services. The first result that is not None decides: the
-    number of seconds until the next attempt, or False to stop retrying.
+    then ours for all services. The first result that is not None decides: the number of seconds until the
+    next attempt, or False to stop retrying. `Clients` keeps the SDK's own handler from retrying anything.
 
     Args:
         max_retries: The maximum number of retries of a call after a fault of AWS or of the connection.
@@ -72,8 +80,6 @@ def install_retries(
     end_at(client, _is_signal_pending)
     end_at(client, is_untrusted)
     events.register("needs-retry", partial(_after_attempt, max_retries, statistics, allowance))
-    # A shortage may come with HTTP 500.
-    events.register("needs-retry.ec2.RunInstances", partial(_skip_retry, is_shortage))
     for operation in _WITHOUT_TOKEN:
         events.register(f"needs-retry.ec2.{operation}", partial(_skip_retry, is_uncertain))
 
@@ -102,7 +108,7 @@ def _after_attempt(
     allowance: Allowance | None,
     **event: Any,  # noqa: ANN401
 ) -> float | None:
-    """Record the result of an attempt; return the pause before the next, or None to let the SDK decide.
+    """Record the result of an attempt; return the pause before the next, or None for the last one.
 
     A throttled attempt has had no effect, and does not count against `max_retries`: short pauses would use
     up the retries within seconds, but AWS throttles for minutes when hundreds of VMs are created at once.
@@ -118,15 +124,18 @@ def _after_attempt(
     )
     call: Call = event["request_dict"]["context"][CALL]
     if is_throttled:
+        note_throttling()
         call.throttled += 1
-        is_in_time = time.monotonic() - call.began < THROTTLED_CALL.seconds
-        if not max_retries or not is_in_time or event["operation"].name in _RETRIED_BY_CALLER:
+        operation = event["operation"].name
+        limit = THROTTLED_LAUNCH if operation in _LAUNCHING else THROTTLED_CALL
+        is_in_time = time.monotonic() - call.began < limit.seconds
+        if not max_retries or not is_in_time or operation in _RETRIED_BY_CALLER:
             return None
-        pause = random.uniform(*_PAUSE_AFTER_THROTTLING)  # noqa: S311 - spreads calls
+        pause = pause_after_throttling(call.throttled)
         return pause if allowance is None or allowance.take(pause) else None
     call.was_uncertain = call.was_uncertain or is_uncertain(error)
     faults = event["attempts"] - call.throttled
-    return random.uniform(*_PAUSE_AFTER_FAULT) if is_transient(error) and faults <= max_retries else None  # noqa: S311
+    return _pause_after_fault(faults) if is_transient(error) and faults <= max_retries else None
 
 
 def _error_of(event: dict[str, Any]) -> BaseException | None:

@@ -126,6 +126,11 @@ codes": RequestResourceCountExceeded, for spot requests that are asked for too o
 NOT_PERMITTED: Final = code_set("OperationNotPermitted")
 VOLUME_CHANGING_WORDS: Final = "in modification state"
 """AttachVolume's message, under the code OperationNotPermitted, for a volume that is being modified."""
+TIMED_OUT: Final = code_set("RequestTimeout RequestTimeoutException")
+IDP_UNREACHABLE: Final = code_set("IDPCommunicationError")
+"""The SDK, too, counts these as transient (botocore, retries/standard.py, and the API model of STS)."""
+SNAPSHOTS_PENDING: Final = code_set("ConcurrentSnapshotLimitExceeded PendingSnapshotLimitExceeded")
+"""CreateSnapshot's codes while too many snapshots of the volume or of the region are pending."""
 NO_VOLUME: Final = code_set("InsufficientVolumeCapacity")
 NO_PUBLIC_ADDRESS: Final = code_set("InsufficientAddressCapacity")
 UNREADABLE: Final = "AWS could not be called: its answer can't be read. Is there a proxy in between?"
@@ -230,9 +235,10 @@ def is_profile_unknown(error: BaseException) -> bool:
 def is_transient(error: BaseException) -> bool:
     """Whether a retry may succeed soon: AWS throttles or is at fault, or there is no connection."""
     is_unconnected = isinstance(error, NotConnected) and not is_untrusted(error)
-    is_throttled = has_code(error, THROTTLED) or _status(error) == _THROTTLED_STATUS
+    has_passing_code = has_code(error, THROTTLED | TIMED_OUT | IDP_UNREACHABLE)
+    is_throttled = _status(error) == _THROTTLED_STATUS
     is_passing = is_uncertain(error) and _status(error) != _NOT_IMPLEMENTED
-    return is_throttled or is_passing or is_unconnected
+    return has_passing_code or is_throttled or is_passing or is_unconnected
 
 
 def is_untrusted(error: BaseException | None) -> bool:

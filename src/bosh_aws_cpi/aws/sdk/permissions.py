@@ -273,6 +273,9 @@ ACTIONS: Final[Mapping[str, Action]] = {
         "LoadBalancers", "TargetGroupArn Targets", use="`lb_target_groups`"
     ),
     "elasticloadbalancing:DescribeLoadBalancers": Action("LoadBalancers Check", "PageSize=1", use="`elbs`"),
+    "elasticloadbalancing:DescribeTargetGroupAttributes": Action(
+        "LoadBalancers", "TargetGroupArn", use="`deregister_on_delete`"
+    ),
     "elasticloadbalancing:DescribeTargetGroups": Action(
         "LoadBalancers Check", "PageSize=1", use="`lb_target_groups`"
     ),

@@ -237,13 +237,11 @@ TABLE: Final[Mapping[Kind, Mapping[str | frozenset[str], str]]] = {
         codes.THROTTLED: _THROTTLED,
         codes.AWS_FAULT
         | codes.NO_PUBLIC_ADDRESS
+        | codes.TIMED_OUT
         | code_set(
-            "InternalServerException RequestTimeoutException HealthUnavailable RetryableError "
-            "ConcurrentTagAccess"
+            "InternalServerException HealthUnavailable RetryableError ConcurrentTagAccess"
         ): "retry later; AWS's health dashboard may say more",
-        "ConcurrentSnapshotLimitExceeded PendingSnapshotLimitExceeded": (
-            "wait until pending snapshots are completed, then retry"
-        ),
+        codes.SNAPSHOTS_PENDING: ("wait until pending snapshots are completed, then retry"),
         "SnapshotCreationPerVolumeRateExceeded": "wait 15 seconds between two snapshots of the same volume",
         "VolumeModificationRateExceeded": (
             "EBS allows four changes of a volume in 24 hours, each after the last is completed: retry at the "
@@ -255,7 +253,7 @@ TABLE: Final[Mapping[Kind, Mapping[str | frozenset[str], str]]] = {
         "CreditSpecificationUpdateInProgress": (
             "the account's default for CPU credits is being changed, which takes about five minutes"
         ),
-        "IDPCommunicationError": "AWS could not reach the identity provider: retry",
+        codes.IDP_UNREACHABLE: "AWS could not reach the identity provider: retry",
     },
     Kind.DENIED: {
         codes.UNAUTHORIZED: "{permission}; cpi preflight lists other missing permissions",

@@ -8,7 +8,7 @@ from botocore.exceptions import BotoCoreError, ClientError, EndpointConnectionEr
 
 from bosh_aws_cpi.aws.sdk.clients import Clients, CommandClients
 from bosh_aws_cpi.aws.sdk.errors import call_of, may_have_taken_effect
-from bosh_aws_cpi.aws.sdk.timing import THROTTLED_CALL, THROTTLED_COMMAND
+from bosh_aws_cpi.aws.sdk.timing import THROTTLED_CALL, THROTTLED_COMMAND, THROTTLED_LAUNCH, Policy
 from bosh_aws_cpi.call_statistics import CallStatistics
 from bosh_aws_cpi.config.aws_config import AwsConfig
 from testbed.cloud import FakeAws
@@ -20,6 +20,7 @@ ENDS: dict[str, Any] = {
     "fault": {"error": {"code": "InternalError", "message": "sorry", "status": 500}},
     "refused": {"error": {"code": "InsufficientVolumeCapacity", "message": "full", "status": 400}},
     "shortage": {"error": {"code": "InsufficientInstanceCapacity", "message": "full", "status": 500}},
+    "late": {"error": {"code": "RequestTimeout", "message": "slow", "status": 400}},
     "unanswered": {"drop": "before"},
 }
 BLOCK: Any = {
@@ -64,7 +65,7 @@ def fail(fake_aws: FakeAws, clients: Clients, name: str, ends: str) -> Exception
     ("name", "ends", "sent"),
     [
         ("run_instances", "shortage", 1),
-        ("describe_instances", "shortage", RETRIES + 1),
+        ("describe_instances", "late", RETRIES + 1),
         ("describe_instances", "unanswered", RETRIES + 1),
         ("run_instances", "throttled throttled throttled throttled fault", 4 + RETRIES + 1),
         ("run_instances", "throttled fault throttled fault throttled refused", 6),
@@ -72,7 +73,7 @@ def fail(fake_aws: FakeAws, clients: Clients, name: str, ends: str) -> Exception
         ("create_subnet", "unanswered", 1),
         ("register_image", "fault", 1),
         ("register_image", "throttled throttled throttled throttled refused", 5),
-        ("put_snapshot_block", "throttled", RETRIES + 1),
+        ("put_snapshot_block", "throttled", 1),
     ],
 )
 def test_sent(fake_aws: FakeAws, clients: Clients, name: str, ends: str, sent: int) -> None:
@@ -107,12 +108,27 @@ def test_memory(
     assert may_have_taken_effect(error) is is_perhaps_done
 
 
-def test_throttled(fake_aws: FakeAws, clients: Clients, clock: Clock) -> None:
-    """Each call waits throttling out for minutes from its first attempt on, at uneven intervals."""
-    fail(fake_aws, clients, "run_instances", "throttled")
-    assert 0 < clock.now - THROTTLED_CALL.seconds <= THROTTLED_CALL.longest_pause
-    pauses = clock.pauses[RETRIES:]
-    assert 1 <= min(pauses) < max(pauses) <= THROTTLED_CALL.longest_pause
+@pytest.mark.parametrize(
+    ("name", "policy"), [("run_instances", THROTTLED_LAUNCH), ("describe_instances", THROTTLED_CALL)]
+)
+def test_throttled(fake_aws: FakeAws, clients: Clients, clock: Clock, name: str, policy: Policy) -> None:
+    """Each call waits throttling out for minutes from its first attempt on, at uneven, growing intervals.
+
+    The time of a launch follows from the rate at which EC2 accepts launches.
+    """
+    fail(fake_aws, clients, name, "throttled")
+    assert 0 < clock.now - policy.seconds <= 12
+    assert all(1 <= pause <= 5 * 1.1**earlier for earlier, pause in enumerate(clock.pauses))
+    assert max(clock.pauses) <= 12
+    assert sum(clock.pauses[-9:]) > 2 * sum(clock.pauses[:9])
+
+
+def test_faults(fake_aws: FakeAws, clients: Clients, clock: Clock) -> None:
+    """The pauses after faults double, and chance takes up to half of each."""
+    fail(fake_aws, clients, "describe_instances", "throttled fault fault fault fault fault fault fault fault")
+    after_faults = clock.pauses[1:]
+    assert len(after_faults) == RETRIES
+    assert all(2**nth / 2 <= pause <= 2**nth for nth, pause in enumerate(after_faults))
 
 
 def test_throttled_command(fake_aws: FakeAws, aws: AwsConfig, clock: Clock) -> None:
@@ -123,5 +139,5 @@ def test_throttled_command(fake_aws: FakeAws, aws: AwsConfig, clock: Clock) -> N
         fail(fake_aws, clients, name, "throttled")
         sent.append(len(fake_aws.actions()))
     assert sent[0] > RETRIES + 1
-    assert sent[1:] == [RETRIES + 1] * 2
-    assert clock.now <= THROTTLED_COMMAND.seconds + 3 * RETRIES * THROTTLED_CALL.longest_pause
+    assert sent[1:] == [1, 1]
+    assert clock.now <= THROTTLED_COMMAND.seconds

@@ -2,6 +2,7 @@
 
 import signal
 from collections.abc import Callable
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -11,7 +12,7 @@ from botocore.parsers import ResponseParserError
 from bosh_aws_cpi import interrupts
 from bosh_aws_cpi.aws.sdk import timing
 from bosh_aws_cpi.aws.sdk.errors import has_code
-from bosh_aws_cpi.aws.sdk.timing import FIRST_PAUSE, JITTER, NotYet, Policy
+from bosh_aws_cpi.aws.sdk.timing import JITTER, LONGEST_PAUSE, LONGEST_SLOWED_PAUSE, NotYet, Policy
 from bosh_aws_cpi.errors import CloudError, VMCreationFailed
 from bosh_aws_cpi.interrupts import Interrupted
 from tests.unit.aws.timing_script import Script, fault, jitter, refusal
@@ -41,16 +42,73 @@ def test_pauses(
     A wait of minutes logs a line a minute at level info.
     """
     jitter(monkeypatch, part)
-    script = Script(THROTTLED)
+    script = Script(NotYet("creating") if way is WAYS[0] else THROTTLED)
     with pytest.raises((CloudError, ClientError)):
-        way(Policy(WHAT, 500, longest_pause=15), script)
-    pauses = [pause - JITTER * part for pause in clock.pauses]
+        way(Policy(WHAT, 500, usually=(0, 9)), script)
+    pauses = [pause / (1 + JITTER * part) for pause in clock.pauses]
     assert pauses == sorted(pauses)
-    assert (pauses[0], pauses[-1]) == pytest.approx((FIRST_PAUSE, 15))
-    assert 0 <= clock.now - 500 <= 15 + JITTER
+    assert [*pauses[:3], pauses[-1]] == pytest.approx([3, 3, 3, LONGEST_PAUSE])
+    assert 0 <= clock.now - 500 <= LONGEST_PAUSE * (1 + JITTER)
     assert script.calls == len(pauses) + 1
     infos = [record.text for record in program_log.records if record.level == "INFO"]
     assert ["8 min" in infos[-1], len(infos)] == [True, 8]
+
+
+def test_throttled_looks(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each throttled look doubles the pauses, up to half a minute; answers let them shrink again.
+
+    A look may succeed after throttled attempts; a change that is tried at once is no look.
+    """
+    jitter(monkeypatch, 0)
+    throttled = iter([True, True, True, True, False, False, False, False, False])
+
+    def look() -> None:
+        if next(throttled):
+            timing.note_throttling()
+        raise NotYet("pending")
+
+    with pytest.raises(StopIteration):
+        timing.poll(Policy(WHAT, 500, usually=(4, 13)), WHAT, look)
+    waited = [4, 6, 12, 24, LONGEST_SLOWED_PAUSE, 24 * timing.GROWTH**2]
+    assert clock.pauses[:6] == pytest.approx(waited)
+    assert clock.pauses[-1] < 3 * timing.GROWTH**6
+
+
+USUAL = [
+    (timing.INSTANCE_RUNNING, 5, 17, 5),
+    (timing.INSTANCE_TERMINATED, 49, 60, 6),
+    (timing.VOLUME_AVAILABLE, 1.5, 4, 3),
+    (timing.VOLUME_ATTACHED, 1.5, 4, 3),
+    (timing.VOLUME_DETACHED, 1.5, 4, 3),
+    (timing.VOLUME_DELETED, 1.5, 4, 3),
+]
+
+
+def look_times(policy: Policy, until: float) -> list[float]:
+    """When a wait looks, with average jitter, if the change is over at a time: the last look sees it."""
+    times = [0.0]
+    for pause in timing.pauses(policy):
+        if times[-1] >= until:
+            break
+        times.append(times[-1] + pause * (1 + JITTER / 2))
+    return times[1:]
+
+
+@pytest.mark.parametrize(("policy", "first", "last", "most"), USUAL)
+def test_looks(policy: Policy, first: float, last: float, most: int) -> None:
+    """EC2 accepts ten times as many reads as launches: half of them are five looks at each new instance.
+
+    The looks are about when changes usually are over; a slow change is seen a few seconds late.
+    """
+    assert len(look_times(policy, last)) <= most
+    assert len(look_times(policy, last / 2)) <= (most + 1) / 2
+    over = [first + (last - first) * number / 100 for number in range(101)]
+    late = [look_times(policy, each)[-1] - each for each in over]
+    assert sum(late) / len(late) <= 2
+    assert look_times(policy, first)[-1] - first <= 1.5
+    slow = [time for time in look_times(policy, last * 4) if time >= last]
+    assert max(after - before for before, after in pairwise(slow)) <= 12
+    assert len(slow) <= 30
 
 
 NO_ANSWER = [refusal("RequestLimitExceeded"), fault(""), ResponseParserError("<html>hunter2")]
@@ -111,7 +169,7 @@ def test_discard_unknown(clock: Clock, program_log: ProgramLog, policy: dict[str
     discard(refusal(UNKNOWN), **policy)
     assert (clock.now >= timing.VISIBLE.seconds) is not bool(policy)
     assert "There is no volume 'vol-1'" in program_log.records[-1].text
-    assert discard(*[THROTTLED] * 50, None, **policy) == 51
+    assert discard(*[THROTTLED] * 15, None, **policy) == 16
     with pytest.raises(ClientError, match="Throttling"):
         discard(THROTTLED, **policy)
     assert clock.now >= timing.UNTHROTTLED.seconds
@@ -142,12 +200,10 @@ network_configurator.rb, tag_manager.rb, block_device_manager.rb, and the SDK's 
 
 
 def test_no_shorter_than_the_ruby_release() -> None:
-    """No wait is shorter than the Ruby release's; what seconds decide is seen within seconds."""
+    """No wait is shorter than the Ruby release's."""
     shorter = {name: seconds for name, seconds in RUBY.items() if getattr(timing, name).seconds < seconds}
     assert shorter == {}
     assert timing.INSTANCE_TERMINATED.seconds > 20 * 60  # bare metal has shut down for over 19 minutes
-    for name in ("INSTANCE_RUNNING", "VOLUME_ATTACHED", "NIC_AVAILABLE", "DEVICE_SEEN", "BLOCK_WRITTEN"):
-        assert getattr(timing, name).longest_pause <= 5
 
 
 def test_visibility(clock: Clock) -> None:

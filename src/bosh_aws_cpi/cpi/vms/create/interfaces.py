@@ -25,14 +25,14 @@ from bosh_aws_cpi.tag_names import VM_METADATA
 Created = TypeVar("Created")
 
 _IN_USE = "InvalidIPAddress.InUse"
-MAX_UNHELD = 22
+MAX_UNHELD = 5
 """Attempts, over about 20 seconds, while no interface is visible that holds the address."""
-MAX_UNATTACHED = 7
-"""Attempts, over about 5 seconds, while an unattached interface of unknown origin holds the address.
+MAX_UNATTACHED = 2
+"""Attempts, over about 8 seconds, while an unattached interface of unknown origin holds the address.
 
 The interface may belong to an instance that is being terminated, and is then deleted with it.
 """
-MAX_OF_ANOTHER_AGENT = 22
+MAX_OF_ANOTHER_AGENT = 5
 """Attempts, over about 20 seconds, before another VM's unattached interface counts as a stray."""
 MAX_GENERATIONS = 10
 """The maximum number of client tokens, and so of earlier calls' interfaces, for one nic group."""
