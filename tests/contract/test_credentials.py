@@ -68,8 +68,8 @@ def from_source(relay: Relay, env: dict[str, str], **aws: Any) -> Cpi:
 
 
 def signed(relay: Relay) -> list[tuple[str, str, str | None]]:
-    """Return action, key and token of each call."""
-    return [(call.action, call.access_key_id, call.token) for call in relay.calls]
+    """Return action, key and token of each call; a disk that is not there is looked for twice."""
+    return list(dict.fromkeys((call.action, call.access_key_id, call.token) for call in relay.calls))
 
 
 def failed(answer: Answer, *words: str) -> None:
@@ -147,7 +147,7 @@ def test_metadata_is_asked_ten_times(relay: Relay) -> None:
     with Flaky(9) as server:
         assert from_source(relay, server.environment).call("has_disk", DISK).ok() is False
         assert set(server.asked.values()) == {10}
-    assert [call.access_key_id for call in relay.calls] == [imds.ACCESS_KEY_ID]
+    assert {call.access_key_id for call in relay.calls} == {imds.ACCESS_KEY_ID}
     with Flaky(10) as server:
         failed(from_source(relay, server.environment).call("has_disk", DISK))
         assert server.asked == {TOKEN_PATH: 10}
@@ -197,7 +197,7 @@ def test_web_identity(relay: Relay, fake_aws: FakeAws, tmp_path: Path) -> None:
     """The environment's token is exchanged for a role's keys at sts_endpoint; an error does not show it."""
     cpi = from_source(relay, web_identity(tmp_path))
     assert cpi.call("has_disk", DISK).ok() is False
-    sts, ec2 = relay.calls
+    sts, ec2, _ = relay.calls
     assert (sts.action, sts.access_key_id) == ("AssumeRoleWithWebIdentity", "")
     wanted = {"RoleArn": ROLE_ARN, "RoleSessionName": "worker", "WebIdentityToken": WEB_TOKEN}
     assert wanted.items() <= sts.parameters.items()
@@ -219,7 +219,7 @@ def test_web_identity_by_tls(fake_aws: FakeAws, tmp_path: Path) -> None:
         answer = Cpi(config(fake_aws.endpoint, **aws), env=env).call("has_disk", DISK)
         actions = [call.action for call in front.calls]
     assert answer.ok() is False
-    assert actions == ["AssumeRoleWithWebIdentity", "DescribeVolumes"]
+    assert actions == ["AssumeRoleWithWebIdentity", *["DescribeVolumes"] * 2]
 
 
 def test_web_identity_without_a_role(relay: Relay, tmp_path: Path) -> None:
@@ -376,7 +376,7 @@ def test_clock_ahead(relay: Relay, tmp_path: Path) -> None:
 
 def assumed(calls: list[AwsCall], key: str, token: str | None) -> None:
     """Check that a role was assumed with one key, and that its own key made the other call."""
-    sts, ec2 = calls
+    sts, ec2, _ = calls
     assert (sts.action, sts.access_key_id, sts.token, sts.region) == ("AssumeRole", key, token, "us-east-1")
     assert sts.parameters["RoleArn"] == ROLE_ARN
     found = re.fullmatch(r"rsn-(.+)", sts.parameters["RoleSessionName"])

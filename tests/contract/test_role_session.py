@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -44,8 +45,8 @@ class Front(Relay):
         return super().reply(request)
 
     def asked(self) -> list[str]:
-        """Return the actions since the last time."""
-        actions = [call.action for call in self.calls]
+        """Return the actions since the last time; a disk that is not there is looked for twice."""
+        actions = [action for action, _ in groupby(call.action for call in self.calls)]
         self.requests.clear()
         return actions
 
