@@ -181,17 +181,17 @@ class FakeAws:
         self._ask("POST", "/testbed/policy", names)
 
     def throttle(self, speed: float = 1.0) -> None:
-        """Throttle the program's calls to EC2 as EC2 does, beginning with full buckets.
+        """Throttle the program's calls as AWS does, beginning with full buckets.
 
         Calls of tests are never throttled.
 
         Args:
-            speed: How many times faster than EC2's the buckets refill; 0 ends the throttling.
+            speed: How many times faster than AWS's the buckets refill; 0 ends the throttling.
         """
         self._ask("POST", "/testbed/buckets", speed)
 
     def buckets(self) -> dict[str, dict[str, Any]]:
-        """Tell how far the buckets are, by action; see `testbed.buckets.Bucket` and `Limit`."""
+        """Tell how far the buckets are, by action; see `testbed.buckets.Bucket`."""
         buckets: dict[str, dict[str, Any]] = self._ask("GET", "/testbed/buckets")
         return buckets
 

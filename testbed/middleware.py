@@ -61,9 +61,10 @@ class Middleware:
         if protocols.is_ours(request):
             if protocols.is_of_executable(request):
                 self._note(request, call)
-            if not self._has_token(call):
-                record["status"] = THROTTLED.status
-                return protocols.failure(THROTTLED, call.service)
+            if not self._control.buckets.allow(*call):
+                throttled = THROTTLED[call.service]
+                record["status"] = throttled.status
+                return protocols.failure(throttled, call.service)
             if denied := self._denial(request, call):
                 record["status"] = denied.status
                 return protocols.failure(denied, call.service)
@@ -101,9 +102,6 @@ class Middleware:
         other = "AccessDeniedException" if has_json_errors else "AccessDenied"
         code = "UnauthorizedOperation" if call.service == "ec2" else other
         return Error(code, reason, 403) if reason else None
-
-    def _has_token(self, call: Call) -> bool:
-        return call.service != "ec2" or self._control.buckets.allow(call.action, call.parameters)
 
     def _send_off(self, request: Request, call: Call, rules: list[Rule]) -> None:
         """Let an answer wait for as long as the rules say, or get lost."""
