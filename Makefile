@@ -14,7 +14,7 @@ SCRIPTS := scripts/docs scripts/schema scripts/iam_policy scripts/instance_types
 export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo console demo-venv test quick faults test-testbed bench test-release e2e aws-check lifecycle lint lock \
+.PHONY: help demo console demo-venv test quick faults test-testbed bench storm test-release e2e aws-check lifecycle lint lock \
 	e2e-tools stemcell-lines vendor sbom instance-types docs schema docs-check iam-policy-check clean venv
 
 help: ## Say what there is to make
@@ -41,6 +41,9 @@ test-testbed: venv ## Run the tests of the simulated AWS: after a change of test
 
 bench: venv ## Measure the executable beside a plain boto3 script; BENCH_ARGS="--runs 3 --rows info --check"
 	@$(BIN)/python -m testbed.bench $(BENCH_ARGS)
+
+storm: venv ## Have 32 and 100 executables call a stand-in at once, throttled as by EC2; STORM_ARGS="--rows create_vm-32"
+	@$(BIN)/python -m testbed.bench.storm $(STORM_ARGS)
 
 test-release: venv ## Run the tests of the release and its job, over the real ERB and as under bpm; needs ruby
 	$(BIN)/python -m pytest -n auto tests/release --ignore=tests/release/test_stemcell_lines.py $(PYTEST_ARGS)

@@ -86,10 +86,10 @@ def failure(error: Error, service: str) -> Response:
         text = json.dumps({"__type": error.code, "message": error.message})
         content = "application/x-amz-json-1.1"
         return Response(text, error.status, {"x-amzn-RequestId": REQUEST_ID}, content_type=content)
-    return Response(_xml(error, service), error.status, content_type="text/xml")
+    return Response(error_xml(error, service), error.status, content_type="text/xml")
 
 
-def _xml(error: Error, service: str) -> str:
+def error_xml(error: Error, service: str) -> str:
     """Write an error as a document; EC2 has its own format."""
     code, message = escape(error.code), escape(error.message)
     if service == "ec2":

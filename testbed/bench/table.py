@@ -9,21 +9,31 @@ from testbed.bench.rows import MOST, RELEASE, method_of
 Rows = Mapping[str, Mapping[str, Figures]]
 """By the row's name, and by the form's."""
 
-BEGIN, END = "<!-- Written by make bench -->", "<!-- The end of what make bench writes -->"
 HEAD = [
     *("Row", "Form", "Million instructions", "The yardstick's", "Yardstick = 1", "At most"),
     *("Memory MiB", "Yardstick's MiB", "AWS calls", "stderr bytes"),
 ]
 
 
-def replace(page: str, text: str) -> str:
-    """Return a page with this text between its markers, which it must have."""
-    before, begin, rest = page.partition(BEGIN)
-    _, end, after = rest.partition(END)
-    if not (begin and end):
-        message = f"the page has no '{BEGIN}' with '{END}' after it"
+def replace(page: str, text: str, command: str = "make bench") -> str:
+    """Return a page with this text between a command's markers, which it must have."""
+    begin, end = f"<!-- Written by {command} -->", f"<!-- The end of what {command} writes -->"
+    before, has_begin, rest = page.partition(begin)
+    _, has_end, after = rest.partition(end)
+    if not (has_begin and has_end):
+        message = f"the page has no '{begin}' with '{end}' after it"
         raise ValueError(message)
-    return f"{before}{BEGIN}\n\n{text}\n\n{END}{after}"
+    return f"{before}{begin}\n\n{text}\n\n{end}{after}"
+
+
+def aligned(head: list[str], cells: list[list[str]]) -> str:
+    """Write a table."""
+    widths = [max(map(len, column)) for column in zip(head, *cells, strict=True)]
+    lines = [head, ["-" * width for width in widths], *cells]
+    return "\n".join(
+        f"| {' | '.join(cell.ljust(width) for cell, width in zip(line, widths, strict=True))} |"
+        for line in lines
+    )
 
 
 def table(rows: Rows) -> str:
@@ -35,12 +45,7 @@ def table(rows: Rows) -> str:
         ]
         for name, form, own, other in _compared(rows)
     ]
-    widths = [max(map(len, column)) for column in zip(HEAD, *cells, strict=True)]
-    lines = [HEAD, ["-" * width for width in widths], *cells]
-    return "\n".join(
-        f"| {' | '.join(cell.ljust(width) for cell, width in zip(line, widths, strict=True))} |"
-        for line in lines
-    )
+    return aligned(HEAD, cells)
 
 
 def minima(rows: Rows, runs: int) -> str:

@@ -4,9 +4,12 @@ from pathlib import Path
 
 import pytest
 
-from testbed.bench import forms, measuring, table
+from bosh_aws_cpi.aws.sdk import timing
+from testbed.bench import forms, measuring, storm, table
+from testbed.bench.light_ec2 import LightEc2
 from testbed.bench.measuring import Bench, Figures
 from testbed.bench.rows import MOST, PIP, RELEASE, ROWS
+from testbed.bench.simulated import Simulation
 from testbed.cloud import FakeAws
 
 
@@ -51,3 +54,41 @@ def test_run(fake_aws: FakeAws, tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     assert 0 < pip.memory < script.memory
     assert script.stderr == 0 < pip.stderr
     assert (pip.instructions, script.instructions) == (None, None)
+
+
+@pytest.mark.usefixtures("fast_clock")
+def test_storm() -> None:
+    """Each life makes its changes once; a call that fails ends its life, and is told."""
+    with LightEc2(speed=100) as ec2:
+        lives = storm.storm(ec2, storm.LIVES["life"], 2, 2)
+        failed = storm.storm(ec2, ["create_vm", "no_method", "delete_vm"], 1, 1)
+    assert lives.failures == []
+    changes = {action: lives.calls[action] for action, _ in storm.CHANGES.values()}
+    assert changes == dict.fromkeys(changes, (2, 0))
+    assert len(failed.failures) == 1
+    assert "no_method" in failed.failures[0]
+    assert "TerminateInstances" not in failed.calls
+
+
+def test_throttled() -> None:
+    """The stand-in throttles as EC2 does; a row's calls are told per VM, beside what its time can be."""
+    with LightEc2(speed=1000) as ec2:
+        ec2.buckets.fill(0.01)
+        assert [ec2.answer({"Action": "RunInstances"})[0] for _ in range(6)] == [200] * 5 + [503]
+    assert storm.least(["create_vm"], 100, 100) == (47.5 + 11, "RunInstances")
+    assert storm.least(["delete_vm"], 64, 32) == (120, "callers")
+    rows = {"create_vm-100": storm.Figures(117, 47, {"RunInstances": (99, 480)}, ["one"])}
+    summary = " ".join(storm.summary(rows).split())
+    assert "| create_vm-100 | 100 | 100 | 117 | 58 | RunInstances | 2.00 | 47 | 1 |" in summary
+    assert "| RunInstances | 1.0 + 4.8 |" in " ".join(storm.per_vm(rows).split())
+
+
+def test_simulation(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Calls that EC2 throttles wait and pass, unless they may not wait so long."""
+    passed = Simulation(10)
+    assert (passed.counts["RunInstances"], passed.counts["failed"]) == (10, 0)
+    assert passed.counts["throttled RunInstances"] >= 5
+    assert 5 < passed.least < passed.now
+    monkeypatch.setattr(timing, "THROTTLED_LAUNCH", timing.AT_ONCE)
+    failed = Simulation(10)
+    assert (failed.counts["RunInstances"], failed.counts["failed"]) == (5, 5)
