@@ -41,8 +41,11 @@ def _pause_after_fault(nth: int) -> float:
 
 
 def pause_after_throttling(nth: int) -> float:
-    """The seconds after the nth throttled attempt of a call: longer ones would leave EC2's quota unused."""
-    return float(min(random.uniform(1, 5) * 1.1 ** (nth - 1), 12))  # noqa: S311 - spreads calls
+    """The seconds after the nth throttled attempt of a call, up to 12.
+
+    Longer or less uneven ones would leave EC2's quota of launches unused (docs/performance.md, "At scale").
+    """
+    return float(random.uniform(1, 5) * min(1.1 ** (nth - 1), 2.4))  # noqa: S311 - spreads calls
 
 
 class Allowance:
