@@ -6,6 +6,7 @@ A row's name is the method's and, after hyphens, what production adds: `has_vm-t
 from collections.abc import Callable
 from typing import Any
 
+from bosh_aws_cpi.plan.tag_plan import AGENT_TAG
 from testbed.cloud import FakeAws
 from testbed.world import World
 
@@ -102,6 +103,9 @@ def _vm(world: World) -> str:
         MinCount=1,
         MaxCount=1,
         SubnetId=world.subnet_id,
+        TagSpecifications=[
+            {"ResourceType": "instance", "Tags": [{"Key": AGENT_TAG, "Value": "agent-1"}]},
+        ],
     )
     vm_cid: str = answer["Instances"][0]["InstanceId"]
     return vm_cid
