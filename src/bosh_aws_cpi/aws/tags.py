@@ -40,8 +40,8 @@ def create(
 
     Args:
         tags: The tags, within EC2's limits.
-        is_shown: Whether EC2 shows the resources, asked when CreateTags does not find one. If not, it is
-            gone: there is no wait. By default the resources are new.
+        is_shown: Whether EC2 shows the resources, asked whenever CreateTags does not find one; if not, it
+            is gone. By default the resources are new.
     """
     if not tags or not resource_ids:
         return
@@ -140,23 +140,15 @@ def _create(
     patience: timing.Policy,
     is_shown: Callable[[], bool] = _is_new,
 ) -> None:
-    def call(codes: frozenset[str]) -> None:
-        timing.retry_on_codes(
-            patience,
-            f"{', '.join(resource_ids)} to accept tags",
-            codes,
-            lambda: client.create_tags(
-                Resources=list(resource_ids),
-                Tags=[{"Key": key, "Value": value} for key, value in tags.items()],
-            ),
-        )
-
-    try:
-        call(_BUSY)
-    except client.exceptions.ClientError as error:
-        if not (has_code(error, errors.NOT_FOUND_YET) and patience.seconds and is_shown()):
-            raise
-        call(_BUSY | errors.NOT_FOUND_YET)
+    timing.retry_on_codes(
+        patience,
+        f"{', '.join(resource_ids)} to accept tags",
+        lambda error: has_code(error, _BUSY) or (has_code(error, errors.NOT_FOUND_YET) and is_shown()),
+        lambda: client.create_tags(
+            Resources=list(resource_ids),
+            Tags=[{"Key": key, "Value": value} for key, value in tags.items()],
+        ),
+    )
 
 
 def _log_refusal(resource_id: str, error: Exception, keys: Sequence[str] = ()) -> None:

@@ -67,9 +67,6 @@ def set_disk_metadata(cloud: Cloud, disk_cid: str, metadata: Json) -> None:
     Raises:
         DiskNotFound: EC2 does not know the disk.
     """
-
-    def is_shown() -> bool:
-        return volumes.find(cloud.ec2, disk_cid).state not in volumes.DELETED_STATES
-
+    wanted = tag_plan.of_request(metadata)
     with naming_disk(disk_cid):
-        tags.create(cloud.ec2, [disk_cid], tag_plan.of_request(metadata), is_shown)
+        tags.create(cloud.ec2, [disk_cid], wanted, lambda: bool(volumes.find_staying(cloud.ec2, disk_cid)))
