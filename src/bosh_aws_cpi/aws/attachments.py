@@ -1,6 +1,7 @@
 """Attachments of EBS volumes to instances: attach, detach, wait."""
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from botocore.exceptions import ClientError
@@ -132,10 +133,7 @@ def _repeat_while_shown(
         DiskNotFound: EC2 does not know the volume.
         VMNotFound: EC2 does not know the instance.
     """
-
-    def of_disk() -> Result:
-        return volumes.repeat_while_shown(client, disk_cid, call)
-
+    of_disk = partial(volumes.repeat_while_shown, client, disk_cid, call)
     return instances.repeat_while_shown(client, vm_cid, of_disk)
 
 

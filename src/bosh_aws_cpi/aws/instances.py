@@ -7,6 +7,7 @@ import base64
 import re
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from bosh_aws_cpi.aws import network_interfaces
@@ -92,15 +93,8 @@ def repeat_while_shown(client: "EC2Client", vm_cid: str, call: Callable[[], Resu
     Raises:
         VMNotFound: EC2 does not know the instance, or the instance is terminated.
     """
-
-    def named() -> Result:
-        with naming_vm(vm_cid):
-            return call()
-
-    def look() -> Instance:
-        return find_alive(client, vm_cid)
-
-    return timing.repeat_while_shown(f"instance '{vm_cid}'", VMNotFound, look, named)
+    what, look = f"instance '{vm_cid}'", partial(find_alive, client, vm_cid)
+    return timing.repeat_while_shown(what, VMNotFound, look, naming_vm(vm_cid)(call))
 
 
 def find_alive(client: "EC2Client", vm_cid: str) -> Instance:

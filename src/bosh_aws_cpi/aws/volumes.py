@@ -2,6 +2,7 @@
 
 import uuid
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from bosh_aws_cpi.aws.sdk import timing
@@ -164,15 +165,8 @@ def repeat_while_shown(client: "EC2Client", disk_cid: str, call: Callable[[], Re
     Raises:
         DiskNotFound: EC2 does not know the volume, or is deleting it.
     """
-
-    def named() -> Result:
-        with naming_disk(disk_cid):
-            return call()
-
-    def look() -> Volume:
-        return find_staying(client, disk_cid)
-
-    return timing.repeat_while_shown(f"volume '{disk_cid}'", DiskNotFound, look, named)
+    what, look = f"volume '{disk_cid}'", partial(find_staying, client, disk_cid)
+    return timing.repeat_while_shown(what, DiskNotFound, look, naming_disk(disk_cid)(call))
 
 
 def is_used(volume: Volume) -> bool:

@@ -191,14 +191,6 @@ def _unreadable(calls: list[Call], element: str) -> ResponseParserError:
     return error
 
 
-def _is_parsable(text: str, parse: Callable[[str], object]) -> bool:
-    try:
-        parse(text)
-    except ValueError:
-        return False
-    return True
-
-
 def _wrap(value: Any, calls: list[Call], name: str = "") -> Any:  # noqa: ANN401 - any part of an answer
     """Return a part of an answer in which to read a missing element raises ResponseParserError.
 
@@ -209,9 +201,11 @@ def _wrap(value: Any, calls: list[Call], name: str = "") -> Any:  # noqa: ANN401
     if isinstance(value, dict):
         part = _Structure((key, _wrap(each, calls, key)) for key, each in value.items())
         for key in _PARSERS.keys() & part.keys():
-            if not _is_parsable(part[key], _PARSERS[key]):
-                text = part.pop(key)
-                part.malformed |= {key} if text else frozenset()  # an empty one stands for none
+            try:
+                _PARSERS[key](part[key])
+            except ValueError:
+                if part.pop(key):  # an empty one stands for none
+                    part.malformed |= {key}
     elif isinstance(value, list):
         part = _List(_wrap(each, calls) for each in value)
         part.name = name
