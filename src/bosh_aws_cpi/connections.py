@@ -4,6 +4,7 @@ urllib3 makes all connections, for the SDK and for requests. The rules are set o
 setting of the SDK or of requests reaches all of them: the SDK opens more, for example to instance metadata.
 """
 
+import math
 import os
 import ssl
 import time
@@ -103,20 +104,18 @@ class _LimitedStream(RawIOBase):
         self._raw = raw
         self._connection = connection
         self._timeout = timeout
-        self._end: float | None = None
+        self._end = math.inf
 
     def readable(self) -> bool:
         return True
 
     def readinto(self, buffer: Any) -> int | None:  # noqa: ANN401 - typeshed has its type from Python 3.12 on
-        if self._end is not None:
-            left = self._end - time.monotonic()
-            if left <= 0:
-                raise TimeoutError("timed out")
-            self._connection.settimeout(left)
+        left = min(self._end - time.monotonic(), self._timeout)
+        if left <= 0:
+            raise TimeoutError("timed out")
+        self._connection.settimeout(left)
         count = self._raw.readinto(buffer)
-        if self._end is None:
-            self._end = time.monotonic() + self._timeout
+        self._end = min(self._end, time.monotonic() + self._timeout)
         return count
 
     def close(self) -> None:
