@@ -36,6 +36,11 @@ class Things(NamedTuple):
     snapshot: str
 
 
+def not_found(kind: str) -> dict[str, Any]:
+    """EC2's error for a resource of this kind that it does not find."""
+    return {"code": CODES[kind], "message": "It does not exist", "status": 400}
+
+
 @pytest.fixture
 def things(vm: RunInstance, disk: CreateVolume, world: World, fake_aws: FakeAws) -> Things:
     """Have what the table names."""
@@ -79,8 +84,7 @@ def test_for_a_moment(
     kind: str,
 ) -> None:
     """What EC2 does not find once is there all the same: the call does to it what it always does."""
-    error = {"code": CODES[kind], "message": "It does not exist", "status": 400}
-    fake_aws.rule(action=action, nth=1, error=error)
+    fake_aws.rule(action=action, nth=1, error=not_found(kind))
     method, *arguments = words(things)
     result = cpi.call(method, *arguments, stemcell=2).ok()
     assert [call["status"] for call in fake_aws.calls() if call["action"] == action][:2] == [400, 200]
@@ -110,22 +114,23 @@ def test_gone(cpi: Cpi, fake_aws: FakeAws, words: list[Any], kind: str, calls: l
 
 
 def test_found_by_nothing_but_the_look(cpi: Cpi, things: Things, world: World, fake_aws: FakeAws) -> None:
-    """A VM that EC2 shows all the time, and never finds, is not reported as gone."""
-    error = {"code": CODES["i-"], "message": "It does not exist", "status": 400}
-    fake_aws.rule(action="TerminateInstances", times=None, error=error)
+    """A VM that EC2 shows all the time, and never finds, is not reported as gone until it is terminated."""
+    fake_aws.rule(action="TerminateInstances", times=None, error=not_found("i-"))
     answer = cpi.call("delete_vm", things.vm, stemcell=2).error
     assert answer["type"] == "Bosh::Clouds::CloudError"
     assert things.vm in answer["message"]
     assert things.vm in world.state()["instances"]
+    fake_aws.clear_rules()
+    world.ec2.terminate_instances(InstanceIds=[things.vm])
+    fake_aws.rule(action="TerminateInstances", times=None, error=not_found("i-"))
+    assert cpi.call("delete_vm", things.vm, stemcell=2).ok() is None
 
 
 def test_disk_that_leaves_the_vm(cpi: Cpi, things: Things, fake_aws: FakeAws) -> None:
     """A volume that is gone by the time of the tags does not keep the VM's tags waiting."""
-    error = {"code": CODES["vol-"], "message": "It does not exist", "status": 400}
-    for number in (1, 3):  # alone, and with the VM and its root volume
-        fake_aws.rule(
-            action="CreateTags", where={f"ResourceId.{number}": things.held}, times=None, error=error
-        )
+    error = not_found("vol-")
+    for name in ("ResourceId.1", "ResourceId.3"):  # alone, and with the VM and its root volume
+        fake_aws.rule(action="CreateTags", where={name: things.held}, times=None, error=error)
     fake_aws.rule(
         action="DescribeInstances",
         nth=2,
