@@ -275,8 +275,8 @@ class AwsConfig(Section, path="aws"):
     deregister_on_delete = Key(
         values.boolean,
         "delete_vm first deregisters the VM from its target groups and classic load balancers, and waits "
-        "for the longest deregistration delay of its target groups, 300 seconds by default, which ELB waits "
-        "even if the VM has no connections. With `fast_path_delete` it does not wait.",
+        "for the longest deregistration delay of its target groups, 300 seconds by default. With "
+        "`fast_path_delete` it does not wait.",
         default=False,
         is_new=True,
     )
