@@ -32,7 +32,7 @@ _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://[^:@/]*:(.*)@[^@]*", re.DOTALL)
 _PEM = re.compile(r"-----BEGIN [A-Z0-9 ]+-----.*?(-----END [A-Z0-9 ]+-----|$)", re.DOTALL)
 _AWS_KEY = re.compile(r"(<(?:AccessKeyId|SecretAccessKey|SessionToken)>)[^<]*")
 _KEY = re.compile(
-    r"""(?P<quote>(?<!\\)\\*+["'])?+(?<![\w-])(?P<name>(?:tag )?+[\w-]++)(?(quote)(?P=quote))"""
+    r"""(?P<quote>(?<!\\)\\*+["'])?+(?<![\w-])(?P<name>tag key|[\w-]++)(?(quote)(?P=quote))"""
     r"""\s*+(?P<mark>:|=>|=)\s*+"""
 )
 """A key before its value in JSON (even inside a JSON string), Python, Ruby, YAML or a query.

@@ -206,7 +206,7 @@ def test_pem_blocks(text: str, expected: str) -> None:
         ('key_name: "x", http_tokens: "y"', 'key_name: "x", http_tokens: "y"'),
         ("the following tag key: 'CostCenter'.", "the following tag key: 'CostCenter'."),
         *((f"{word} key: 'x'", f"{word} key: '{MASK}'") for word in ("private", "access", "meta-tag", "the")),
-        ("tag password: 'x'", f"tag password: '{MASK}'"),
+        *((f"tag {name}: 'x'", f"tag {name}: '{MASK}'") for name in ("password", "access_key_id", "ca")),
     ],
 )
 def test_named_values(text: str, expected: str) -> None:

@@ -136,7 +136,7 @@ class Clients:
 
     def _client_config(self, service: str) -> Config:
         return Config(
-            retries={"total_max_attempts": 1},  # `attempts` decides
+            retries={"mode": "standard", "total_max_attempts": 1},  # `attempts` decides
             connect_timeout=CONNECT_TIMEOUT,
             read_timeout=ANSWERED.seconds,
             user_agent_extra=self._user_agent,

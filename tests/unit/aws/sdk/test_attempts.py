@@ -124,6 +124,16 @@ def test_throttled(fake_aws: FakeAws, clients: Clients, clock: Clock, name: str,
     assert 4 < max(parts) <= 5
 
 
+@pytest.mark.parametrize("mode", ["legacy", "adaptive", "other"])
+def test_mode_of_the_environment(
+    fake_aws: FakeAws, aws: AwsConfig, monkeypatch: pytest.MonkeyPatch, mode: str
+) -> None:
+    """The environment does not bring back a handler of the SDK, which in its older modes ends the retries."""
+    monkeypatch.setenv("AWS_RETRY_MODE", mode)
+    fail(fake_aws, Clients(aws, CallStatistics()), "describe_instances", "unanswered")
+    assert len(fake_aws.actions()) == RETRIES + 1
+
+
 def test_faults(fake_aws: FakeAws, clients: Clients, clock: Clock) -> None:
     """The pauses after faults double, and chance takes up to half of each."""
     fail(fake_aws, clients, "describe_instances", "throttled fault fault fault fault fault fault fault fault")
