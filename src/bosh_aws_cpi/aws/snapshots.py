@@ -98,7 +98,9 @@ def create(client: "EC2Client", disk_cid: str, arguments: Json, mark: tuple[str,
         )
 
 
-def wait_until_completed(client: "EC2Client", snapshot_id: str) -> None:
+def wait_until_completed(
+    client: "EC2Client", snapshot_id: str, patience: timing.Policy = timing.SNAPSHOT_COMPLETED
+) -> None:
     """Wait until a new snapshot is completed.
 
     Raises:
@@ -114,7 +116,7 @@ def wait_until_completed(client: "EC2Client", snapshot_id: str) -> None:
         if entry["State"] != "completed":
             raise timing.NotYet(f"{entry['State']} {entry.get('Progress', '')}".strip())
 
-    timing.poll(timing.SNAPSHOT_COMPLETED, f"snapshot '{snapshot_id}' to be completed", probe)
+    timing.poll(patience, f"snapshot '{snapshot_id}' to be completed", probe)
 
 
 def delete(client: "EC2Client", snapshot_id: str, of_ami: str | None = None) -> bool:

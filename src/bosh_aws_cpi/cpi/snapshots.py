@@ -38,7 +38,7 @@ def snapshot_disk(cloud: Cloud, disk_cid: str, metadata: Json) -> str:
     }
     earlier = snapshots.find_marked(cloud.ec2, mark, disk_cid) if cloud.config.request_id else None
     if earlier is not None:  # no undo: the Director may already have its id
-        snapshots.wait_until_completed(cloud.ec2, earlier)
+        snapshots.wait_until_completed(cloud.ec2, earlier, timing.SNAPSHOT_COMPLETED.of_earlier())
         return earlier
 
     def create(undo: Undo) -> str:

@@ -52,6 +52,10 @@ class Policy(Record):
     early: tuple[float, ...] = ()
     """The times of further looks, before the usual time."""
 
+    def of_earlier(self) -> "Policy":
+        """The same wait for a change that an earlier call began: it may be over, so the first look is now."""
+        return self.replace(early=(0, *self.early))
+
 
 _RUBY_LIMIT: Final = 1600
 """The Ruby release's wait for volumes, attachments and AMIs, in seconds, rounded up.

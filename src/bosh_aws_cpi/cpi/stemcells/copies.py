@@ -51,7 +51,7 @@ def copy(cloud: Cloud, source: Source, properties: StemcellProperties, wanted_ta
     interrupts.end_without_caller()  # the wait for an earlier copy may take hours
     for earlier in _find_earlier(cloud, origin, own, stemcell):
         try:
-            image = images.wait_until_available(cloud.ec2, earlier.ami_id, patience, notice)
+            image = images.wait_until_available(cloud.ec2, earlier.ami_id, patience.of_earlier(), notice)
         except images.AmiNotCreated as error:
             if own.items() <= earlier.tags.items():
                 raise

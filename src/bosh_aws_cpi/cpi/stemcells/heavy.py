@@ -9,6 +9,7 @@ from botocore.exceptions import ConnectionError as NotConnected
 from botocore.exceptions import SSLError
 
 from bosh_aws_cpi.aws import ebs_direct, images, kms_keys, snapshots
+from bosh_aws_cpi.aws.sdk import timing
 from bosh_aws_cpi.aws.sdk.errors import FAILURES, UNAUTHORIZED, describe_error, has_code, run_all
 from bosh_aws_cpi.cpi.cloud import Cloud
 from bosh_aws_cpi.cpi.current_vm import current_vm_id
@@ -94,7 +95,7 @@ def _find_earlier(cloud: Cloud, source: ImageSource) -> str | None:
         if snapshot_id in (each.snapshot_ids or [snapshot_id]):
             logger.info("AMI '%s' was created by an earlier attempt at this request", each.ami_id)
             try:
-                return images.finish(cloud.ec2, each.ami_id)
+                return images.finish(cloud.ec2, each.ami_id, timing.IMAGE_AVAILABLE.of_earlier())
             except images.AmiNotCreated:
                 run_all(
                     partial(images.deregister, cloud.ec2, each.ami_id),

@@ -26,8 +26,12 @@ def test_time_based_copy(cloud: Cloud, ec2: Stub, clock: Clock) -> None:
     assert clock.now >= IMAGE_COPIED.seconds
 
 
-def test_plain_copy(cloud: Cloud, ec2: Stub) -> None:
-    """A copy from another region that nothing encrypts is the stemcell's own, and is not made again."""
+@pytest.mark.parametrize("minutes", [None, 15])
+def test_plain_copy(cloud: Cloud, ec2: Stub, clock: Clock, minutes: int | None) -> None:
+    """A copy from another region that nothing encrypts is the stemcell's own: no new one, and no wait."""
+    aws = cloud.config.aws
+    stemcell = aws.stemcell.replace(copy_completion_minutes=minutes)
+    cloud.config = cloud.config.replace(aws=aws.replace(stemcell=stemcell))
     source = copies.Source("ami-0fedcba9876543210", "eu-west-1", Encryption())
     marks = {
         **tag_plan.of_copy(DIRECTOR, source.ami_id, Encryption()),
@@ -39,3 +43,4 @@ def test_plain_copy(cloud: Cloud, ec2: Stub) -> None:
     ec2.keeps("create_tags", {})
     given = {"name": "noble", "version": "1", "ami": {source.region: source.ami_id}}
     assert copies.copy(cloud, source, StemcellProperties.parse(given), {}) == AMI
+    assert clock.pauses == []
