@@ -49,6 +49,14 @@ def test_drained(
     assert world.state()["instances"] == [other]
 
 
+def test_not_in_use(cpi_with: CpiWith, balanced: tuple[str, str], fake_aws: FakeAws) -> None:
+    """A target that gets no traffic, for example of a group that no listener uses, has nothing to drain."""
+    unused = "<State>unused</State><Reason>Target.NotInUse</Reason>"
+    fake_aws.rule(action=HEALTH, nth=1, times=2, replace=[["<State>healthy</State>", unused]])
+    assert cpi_with(deregister_on_delete=True).call("delete_vm", balanced[0], stemcell=2).ok() is None
+    assert fake_aws.actions() == [*LEAVING, "TerminateInstances", "DescribeInstances"]
+
+
 def test_disk_that_is_attached_meanwhile(
     cpi_with: CpiWith, balanced: tuple[str, str], disk: CreateVolume, fake_aws: FakeAws, world: World
 ) -> None:

@@ -233,15 +233,21 @@ def remove(client: "ElasticLoadBalancingClient", name: str, vm_cid: str) -> None
     )
 
 
-def targets_of(client: "ElasticLoadBalancingv2Client", vm_cid: str, vpc_id: str) -> Iterator[Target]:
+def targets_of(
+    client: "ElasticLoadBalancingv2Client", vm_cid: str, vpc_id: str
+) -> Iterator[tuple[Target, bool]]:
     """The registrations of an instance, at the default port, with target groups of type instance in a VPC.
 
     ELB has no call that finds them, so each target group is queried.
+
+    Returns:
+        Each target, and whether it is in use: if not, because for example no listener uses its group or the
+        instance is stopped, ELB sends it no traffic (ALB user guide, "Target health status").
     """
     for group_arn in _groups_in(client, vpc_id, "instance"):
         target = Target(group_arn, vm_cid)
-        if _state(client, target) is not None:
-            yield target
+        if (state := _state(client, target)) is not None:
+            yield target, state != "unused"
 
 
 def targets_at(

@@ -56,7 +56,7 @@ def test_targets_of(elbv2: Stub) -> None:
     elbv2.lay("describe_target_health", NOT_REGISTERED, TargetGroupArn="arn:d", **asked)
     elbv2.lay("describe_target_health", health("unused", "Target.NotInUse"), TargetGroupArn="arn:e", **asked)
     found = load_balancers.targets_of(elbv2.client, VM, VPC)
-    assert list(found) == [Target("arn:a", VM), Target("arn:e", VM)]
+    assert list(found) == [(Target("arn:a", VM), True), (Target("arn:e", VM), False)]
 
 
 @pytest.mark.parametrize(

@@ -95,21 +95,26 @@ def deregister(cloud: Cloud, instance: Instance) -> Sequence[Target]:
             with _logging_errors(f"deregistering from '{name}'"):
                 load_balancers.remove(clients.elb, name, vm_cid)
     own: list[Target] = []
+    unused: set[Target] = set()
     foreign: list[Target] = []
     for target in load_balancers.recorded_targets(instance.tags):
         with _logging_errors(f"checking {target} in '{target.group_arn}'"):
             (own if is_own(clients, instance, target) else foreign).append(target)
     with _logging_errors("finding target groups"):  # those that are found before an error count
-        own.extend(load_balancers.targets_of(clients.elbv2, vm_cid, instance.vpc_id))
+        for target, is_used in load_balancers.targets_of(clients.elbv2, vm_cid, instance.vpc_id):
+            own.append(target)
+            if not is_used:
+                unused.add(target)
     deregistered: list[Target] = []
     for target in own:
         logger.info("Deregistering %s from '%s'", target, target.group_arn)
         with _logging_errors(f"deregistering {target} from '{target.group_arn}'"):
             load_balancers.remove_target(clients.elbv2, target)
             deregistered.append(target)
-    if deregistered and not cloud.config.aws.fast_path_delete:
+    draining = [target for target in deregistered if target not in unused]
+    if draining and not cloud.config.aws.fast_path_delete:
         with _logging_errors("waiting until connections are drained"):
-            load_balancers.wait_until_drained(clients.elbv2, deregistered)
+            load_balancers.wait_until_drained(clients.elbv2, draining)
     return [*deregistered, *foreign]
 
 
