@@ -16,6 +16,7 @@ from tests.protocols import CreateVm, ListResources, ReadCalls, ReadTags, WriteE
 
 REQUEST = {"request_id": "cpi-424242"}
 DENIED = {"code": "UnauthorizedOperation", "message": "No.", "status": 403}
+CONFLICT = {"code": "InvalidSubnet.Conflict", "message": "The CIDR conflicts with another subnet"}
 UNSHOWN: dict[str, Any] = {
     "action": "DescribeSubnets",
     "where": {"Filter.1.Name": "tag:bosh_call"},
@@ -160,8 +161,7 @@ def test_taken_range(
 
 def test_every_range_taken(cpi: Cpi, wish: Any, fake_aws: FakeAws, sent: ReadCalls) -> None:
     """If other calls take each range first, others are tried, up to a limit."""
-    conflict = {"code": "InvalidSubnet.Conflict", "message": "The CIDR conflicts with another subnet"}
-    fake_aws.rule(action="CreateSubnet", error=conflict)
+    fake_aws.rule(action="CreateSubnet", error=CONFLICT)
     error = cpi.call("create_network", wish()).error
     assert (error["type"], error["ok_to_retry"]) == ("Bosh::Clouds::CloudError", False)
     assert "CreateSubnet failed with InvalidSubnet.Conflict" in error["message"]
@@ -258,12 +258,19 @@ def test_lost_and_shown_late(cpi: Cpi, world: World, wish: Any, fake_aws: FakeAw
 
 
 @pytest.mark.usefixtures("fast_clock")
+@pytest.mark.parametrize("is_refused_again", [False, True])
 def test_lost_and_undone(
-    cpi: Cpi, wish: Any, world: World, fake_aws: FakeAws, leftovers: ListResources
+    cpi: Cpi, wish: Any, world: World, fake_aws: FakeAws, leftovers: ListResources, *, is_refused_again: bool
 ) -> None:
-    """A subnet whose creation was not answered, and that EC2 shows late, is deleted if the call fails."""
+    """A subnet whose creation was not answered, and that EC2 shows late, is deleted if the call fails.
+
+    So it is if an attempt that is certain to have created nothing comes in between.
+    """
     fake_aws.rule(action="CreateSubnet", nth=1, drop="after")
     fake_aws.rule(**UNSHOWN)
+    if is_refused_again:
+        fake_aws.rule(**{**UNSHOWN, "where": {"Filter.1.Name": "vpc-id"}}, nth=2)
+        fake_aws.rule(action="CreateSubnet", nth=3, error=CONFLICT)
     fake_aws.rule(action="AssociateRouteTable", error=DENIED)
     answer = cpi.call("create_network", wish(route_table=world.route_table_id))
     assert "AssociateRouteTable failed with UnauthorizedOperation" in answer.error["message"]

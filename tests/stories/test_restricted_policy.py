@@ -10,6 +10,8 @@ from testbed.cloud import FakeAws
 from testbed.executable import DIRECTOR_UUID, Cpi
 from testbed.world import World
 from tests.protocols import CpiWith, CreateVm, ReadTags
+from tests.stories.checked_config import right
+from tests.stories.checking import checked
 from tests.stories.own_vm import OwnVm
 from tests.stories.stemcell_images import Heavy
 
@@ -141,6 +143,16 @@ def test_light_stemcell_of_others(cpi: Cpi, world: World, fake_aws: FakeAws, tag
     assert f"AMI '{world.image_id}' stays without the stemcell's tags: CreateTags" in answer.stderr
     assert ". Allow ec2:CreateTags in the policy of the CPI's user or role" in answer.stderr
     assert "a" not in tags_of(world.image_id)
+
+
+@pytest.mark.parametrize("director", [(), ("--director", DIRECTOR_UUID)])
+def test_check(cpi: Cpi, world: World, fake_aws: FakeAws, director: tuple[str, ...]) -> None:
+    """The policy allows the dry runs of a check that knows the Director; without it, they tell nothing."""
+    found = checked(cpi, right(world), "--stemcell", f"{world.image_id} light", *director)
+    dry = {call["action"] for call in fake_aws.calls() if "DryRun" in call["parameters"]}
+    assert dry == {"RunInstances", "CreateVolume"}
+    assert {each["severity"] for each in found} == (set() if director else {"not checked"})
+    assert refused(fake_aws) == (set() if director else {f"ec2:{action}" for action in dry})
 
 
 def test_network(cpi: Cpi, world: World, fake_aws: FakeAws) -> None:

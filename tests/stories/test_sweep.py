@@ -172,6 +172,14 @@ def test_changed_before_the_second_look(
     assert "DeleteVolume" not in fake_aws.actions()
 
 
+def test_deletion_that_ec2_does_not_confirm(tagged: TaggedResources, sweep: Sweep, fake_aws: FakeAws) -> None:
+    """A volume counts as removed only once EC2 says that it is gone."""
+    volume_id = tagged.volume(bosh_call="call-1")
+    fake_aws.rule(action="DescribeVolumes", nth=3, times=None, error=REFUSED)
+    assert sweep.outcomes("--delete", "--disk", volume_id, *ANY_AGE) == {volume_id: "failed"}
+    assert "DeleteVolume" in fake_aws.actions()
+
+
 AVAILABLE = [["<imageState>failed<", "<imageState>available<"]]
 
 

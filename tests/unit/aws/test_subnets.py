@@ -42,6 +42,16 @@ def test_by_id(ec2: Stub, more: dict[str, bool], families: set[str]) -> None:
     assert found[SUBNET].ranges == ["10.0.1.0/24", "2600::/64"]
 
 
+def test_by_vpc(ec2: Stub) -> None:
+    """The subnets of a VPC are listed page by page: a retry must find what an earlier attempt created."""
+    filters = [{"Name": "vpc-id", "Values": ["vpc-1"]}]
+    ec2.lay("describe_subnets", {"Subnets": [SHOWN], "NextToken": "n"}, Filters=filters)
+    ec2.lay(
+        "describe_subnets", {"Subnets": [{**SHOWN, "SubnetId": "subnet-2"}]}, Filters=filters, NextToken="n"
+    )
+    assert [each.subnet_id for each in subnets.find_by_vpc(ec2.client, "vpc-1")] == [SUBNET, "subnet-2"]
+
+
 @pytest.mark.parametrize("tables", [[{"RouteTableId": TABLE}], [{"RouteTableId": "rtb-2"}]])
 def test_associated_already(ec2: Stub, tables: list[dict[str, str]]) -> None:
     """A second association of a subnet that EC2 may not know yet is no error if it has that route table."""

@@ -9,6 +9,9 @@ from bosh_aws_cpi.tools import preflight
 from bosh_aws_cpi.tools.preflight import Results, Verdict
 
 NEEDED = len(FEATURES[BASELINE].actions)
+SHARED = ["HeavyStemcells", "HeavyStemcellsByVolume", "Snapshots"]
+"""Features that have actions in common."""
+OF_SHARED = len({action for name in (BASELINE, *SHARED) for action in FEATURES[name].actions})
 SERVICES = ("ec2", "elb", "elbv2", "ebs", "sts", "iam", "service-quotas")
 
 
@@ -36,6 +39,7 @@ NO_VERDICT = Verdict("no verdict", "why")
         ({}, {"ModifyVolume": MISSING}, ["Routes"], "Ready for Baseline, Routes: nothing is missing"),
         ({}, {"ModifyVolume": MISSING}, ["ResizeUpdate"], "NOT READY .* missing: ec2:ModifyVolume"),
         ({}, {"RunInstances": UNTOLD, "AttachVolume": UNTOLD}, [], f"Ready .* 2 of the {NEEDED} needed"),
+        ({}, {"RegisterImage": UNTOLD, "CreateSnapshot": UNTOLD}, SHARED, f"Ready .* 2 of the {OF_SHARED} "),
         ({}, {"RunInstances": NO_VERDICT}, [], f"NOT READY .* ec2:RunInstances; .* 1 of the {NEEDED} needed"),
         ({}, {"ModifyVolume": NO_VERDICT}, [], "Ready for Baseline: nothing is missing"),
         ({"elb": "p"}, {}, ["Encryption"], "Ready for Baseline, Encryption: nothing is missing"),

@@ -121,6 +121,22 @@ def test_program_that_fails(cloud: Cloud, folder: Path, calls: list[str], body: 
     assert calls == ["detach", "delete"]
 
 
+@pytest.mark.parametrize("step", ["attach", "wait_until_attached"])
+def test_attachment_that_fails(
+    cloud: Cloud, folder: Path, calls: list[str], monkeypatch: pytest.MonkeyPatch, step: str
+) -> None:
+    """A volume is detached before it is deleted, also if it is not certain whether it was attached."""
+    install(folder, WRITE)
+
+    def fail(*_: object) -> None:
+        raise CloudError("No.")
+
+    monkeypatch.setattr(attachments, step, fail)
+    with pytest.raises(CloudError, match="No"):
+        volume_upload.upload(cloud, SOURCE, "i-1", Undo())
+    assert calls == ["detach", "delete"]
+
+
 def test_removal_that_is_cut_off(
     cloud: Cloud, folder: Path, calls: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

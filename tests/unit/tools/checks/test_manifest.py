@@ -70,20 +70,27 @@ def test_real_combinations(check: Check) -> None:
 
 
 @pytest.mark.parametrize(
-    ("other", "instances", "words"),
+    ("zones", "instances", "words"),
     [
-        ("us-east-1b", 14, ""),
-        ("us-east-1b", 15, "has 15 instances, but EC2 runs at most 7 in each zone, 14 in all"),
-        ("us-east-1a", 8, "has 8 instances, but EC2 runs at most 7 in each zone, 7 in all"),
+        (("us-east-1a", "us-east-1b"), 14, ""),
+        (
+            ("us-east-1a", "us-east-1b"),
+            15,
+            "has 15 instances, but EC2 runs at most 7 in each zone, 14 in all",
+        ),
+        (("us-east-1a", "us-east-1a"), 8, "has 8 instances, but EC2 runs at most 7 in each zone, 7 in all"),
+        (("((a))", "((b))"), 14, ""),
+        (("((a))", "((b))"), 15, "14 in all"),
     ],
 )
-def test_spread(check: Check, other: str, instances: int, words: str) -> None:
+def test_spread(check: Check, zones: tuple[str, str], instances: int, words: str) -> None:
     """A group with spread has at most the VMs that EC2 runs in its zones, of which several azs may be one.
 
-    One that only prefers it may have any number.
+    One that only prefers it may have any number. Zones that are variables may be different ones.
     """
     config = changed(CONFIG, ("vm_types", 1, "cloud_properties", "spread"), value=True)
-    config = changed(config, ("azs", 1, "cloud_properties", "availability_zone"), other)
+    for number, zone in enumerate(zones):
+        config = changed(config, ("azs", number, "cloud_properties", "availability_zone"), zone)
     manifest = changed(MANIFEST, (*WORKER, "instances"), instances)
     found = [each for each in check(config, manifest) if "spread: " in each.text]
     assert [each[:2] for each in found] == ([("error", f"{AT_WORKER}/instances")] if words else [])

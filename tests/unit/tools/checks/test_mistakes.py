@@ -62,6 +62,7 @@ def assert_first(found: list[Found], severity: str, path: str, word: str) -> Non
         ("warning", "keyname: bosh", "keyname", "mean key_name?"),
         ("warning", "elb: web", "elb", "mean elbs?"),
         ("warning", "target_groups: [web]", "target_groups", "mean lb_target_groups?"),
+        ("warning", "metadata_option: {http_tokens: required}", "metadata_option", "mean metadata_options?"),
         # values of a wrong type, or beyond a limit
         ("error", "ephemeral_disk: {size: 25 GB}", "ephemeral_disk/size", "number of MiB"),
         ("error", "ephemeral_disk: {size: 0}", "ephemeral_disk/size", "got 0"),

@@ -47,6 +47,7 @@ def test_tabs(monkeypatch: pytest.MonkeyPatch, text: str, *, is_there: bool) -> 
         ("{password: hunter7hunter7, @a}", "1 is not valid YAML"),
         ("password: hunter7hunter7: hunter7hunter7", "1 is not valid YAML"),
         ("password: *hunter7hunter7", "1 is not valid YAML"),
+        ("password: !Zt'9-hunter7", "1 is not valid YAML: could not determine a constructor for the tag"),
     ],
 )
 def test_refused(text: str | bytes, words: str) -> None:
