@@ -228,8 +228,12 @@ def test_mark_on_another_subnet(cpi: Cpi, world: World, wish: Any) -> None:
     assert answer[1]["range"] == "10.0.9.0/24"
 
 
-def test_leftover_in_the_way(cpi: Cpi, world: World, wish: Any, fake_aws: FakeAws) -> None:
-    """A subnet that a killed call left in the wanted range is named, with its time and how to delete it."""
+@pytest.mark.parametrize("lacks", ["", "bosh_director_uuid", "bosh_network"])
+def test_leftover_in_the_way(cpi: Cpi, world: World, wish: Any, fake_aws: FakeAws, lacks: str) -> None:
+    """A subnet that a killed call left in the wanted range is named, with its time and how to delete it.
+
+    One that another Director may have, or that may be no managed network's, is only named.
+    """
     given = wish({"range": "10.0.9.0/24"})
     kill_at(
         fake_aws,
@@ -238,9 +242,14 @@ def test_leftover_in_the_way(cpi: Cpi, world: World, wish: Any, fake_aws: FakeAw
         action="CreateSubnet",
     )
     (left,) = world.state()["subnets"]
+    if lacks:
+        world.ec2.delete_tags(Resources=[left], Tags=[{"Key": lacks}])
     error = cpi.call("create_network", given, context={"request_id": "cpi-5"}).error
     assert (error["type"], error["ok_to_retry"]) == ("Bosh::Clouds::CloudError", False)
-    assert f"overlaps the range of another subnet: 10.0.9.0/24 ({left}). " in error["message"]
+    assert f"overlaps the range of another subnet: 10.0.9.0/24 ({left})" in error["message"]
+    assert ("delete-subnet" in error["message"]) is not bool(lacks)
+    if lacks:
+        return
     since = {each["Key"]: each["Value"] for each in described(world, left)["Tags"]}["bosh_created"]
     assert f"An earlier call may have left {left}, created for this Director at {since}" in error["message"]
     assert f"`aws ec2 delete-subnet --subnet-id {left}`" in error["message"]

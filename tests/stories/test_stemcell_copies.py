@@ -136,6 +136,15 @@ def test_plain_copy_with_the_tags_of_an_encrypted_one(
     assert copied(**NOBLE) != plain
 
 
+@pytest.mark.parametrize(("key", "is_reused"), [(KEY, False), ("alias/own", True)])
+def test_copy_with_a_key(copied: Callable[..., str], fake_aws: FakeAws, key: str, *, is_reused: bool) -> None:
+    """A copy with another key is not reused; which key an alias stands for is not known."""
+    first = copied(**NOBLE, kms_key_arn=key)
+    shown = [["<kmsKeyId>.*?</kmsKeyId>", f"<kmsKeyId>{KEY}-other</kmsKeyId>"]]
+    fake_aws.rule(action="DescribeSnapshots", replace=shown)
+    assert (copied(**NOBLE, kms_key_arn=key) == first) is is_reused
+
+
 def test_same_request_again(copied: Callable[..., str], world: World, fake_aws: FakeAws) -> None:
     """A repeated request with an id finds its copy, if that is new, even if the stemcell has no name."""
     first = copied(request_id="cpi-1")

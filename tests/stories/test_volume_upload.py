@@ -6,6 +6,7 @@ import pytest
 
 from testbed.cloud import FakeAws
 from testbed.executable import DIRECTOR_UUID
+from testbed.killing import kill_at
 from testbed.rules import REQUEST_ID
 from testbed.world import World
 from tests.protocols import ListResources, ReadCalls, ReadTags, ReadWarnings, WriteError
@@ -145,6 +146,16 @@ def test_interrupted_while_writing(own_vm: OwnVm, made: ListResources) -> None:
     assert own_vm.create().error["message"].startswith("The call was interrupted by SIGTERM")
     assert own_vm.called_with == [own_vm.disk]
     assert made() == {}
+
+
+def test_killed_after_the_snapshot(own_vm: OwnVm, fake_aws: FakeAws, made: ListResources) -> None:
+    """The same request deletes the volume of a killed upload, and the snapshot that has no AMI yet."""
+    cpi, context = own_vm.cpi(), {"request_id": "cpi-1"}
+    given = ("create_stemcell", *own_vm.heavy.arguments)
+    kill_at(fake_aws, lambda: cpi.start(*given, context=context), action="CreateSnapshot", when="after")
+    ami_id = cpi.call(*given, context=context).ok()
+    (snapshot_id,) = made()["snapshots"]
+    assert made() == {"images": [ami_id], "snapshots": [snapshot_id]}
 
 
 def test_gone_vm(own_vm: OwnVm, world: World, made: ListResources, failure: WriteError) -> None:

@@ -21,6 +21,15 @@ def test_security_groups(ec2: Stub) -> None:
     assert found == {"a": ["sg-a"], "b": ["sg-b"]}
 
 
+def test_rule_for_all_protocols(ec2: Stub) -> None:
+    """A security group's rule for all protocols is for all ports, whatever ports it names."""
+    rule = {"IpProtocol": "-1", "FromPort": -1, "ToPort": -1}
+    group = {"GroupId": "sg-1", "IpPermissions": [rule], "IpPermissionsEgress": []}
+    ec2.keeps("describe_security_groups", {"SecurityGroups": [group]})
+    (found,) = firewalls.groups_by_id(ec2.client, ["sg-1"])["sg-1"].ingress
+    assert (found.protocol, found.ports) == (firewalls.ALL, firewalls.ANY_PORT)
+
+
 THEN = datetime(2026, 5, 4, 12, tzinfo=UTC)
 READ = {"director": "d"}
 TAGS = tagged(**READ)
@@ -58,6 +67,13 @@ OF_SUBNET = Resource(
             Resource("AMI", "ami-1", "failed", {}, THEN, snapshot_ids=("snap-1",)),
         ),
         ("subnet", "subnets", "Subnets", {**SUBNET, "AvailableIpAddressCount": 251}, OF_SUBNET),
+        (
+            "subnet",
+            "subnets",
+            "Subnets",
+            {**SUBNET, "AvailableIpAddressCount": 250},
+            OF_SUBNET.replace(is_used=True),
+        ),
         (
             "subnet",
             "subnets",

@@ -82,3 +82,19 @@ def test_holder_by_prefix(ec2: Stub, address: str, held: dict[str, Any], *, is_h
     ec2.lay("describe_network_interfaces", found, Filters=[IN_SUBNET], NextToken="n")
     holder = network_interfaces.find_holder(ec2.client, SUBNET, address)
     assert (holder and holder.nic_id) == (NIC if is_holder else None)
+
+
+@pytest.mark.parametrize(
+    ("address", "names"),
+    [
+        ("10.0.0.5", ["addresses.private-ip-address"]),
+        ("8.8.8.8", ["addresses.private-ip-address", "association.public-ip"]),
+        ("2600::5", ["ipv6-addresses.ipv6-address"]),
+    ],
+)
+def test_find_by_address(ec2: Stub, address: str, names: list[str]) -> None:
+    """Only an IPv4 address that the internet knows may be an interface's public one."""
+    for name in names:
+        filters = [{"Name": name, "Values": [address]}]
+        ec2.lay("describe_network_interfaces", {"NetworkInterfaces": []}, Filters=filters)
+    assert network_interfaces.find_by_address(ec2.client, address) == []

@@ -13,7 +13,7 @@ from bosh_aws_cpi import interrupts
 from bosh_aws_cpi.aws.sdk import timing
 from bosh_aws_cpi.aws.sdk.errors import has_code
 from bosh_aws_cpi.aws.sdk.timing import JITTER, LONGEST_PAUSE, LONGEST_SLOWED_PAUSE, NotYet, Policy
-from bosh_aws_cpi.errors import CloudError, VMCreationFailed
+from bosh_aws_cpi.errors import CloudError, VMCreationFailed, VMNotFound
 from bosh_aws_cpi.interrupts import Interrupted
 from tests.unit.aws.timing_script import Script, fault, jitter, refusal
 from tests.unit.conftest import Clock, ProgramLog
@@ -175,6 +175,14 @@ def test_discard_unknown(clock: Clock, program_log: ProgramLog, policy: dict[str
     assert clock.now >= timing.UNTHROTTLED.seconds
     with pytest.raises(ClientError, match="UnauthorizedOperation"):
         discard(refusal("UnauthorizedOperation"), **policy)
+
+
+def test_gone_meanwhile(clock: Clock) -> None:
+    """What AWS has shown, and does not show when it has not found it again, is gone: there is no wait."""
+    call, look = Script(VMNotFound("i-1")), Script(None, VMNotFound("i-1"))
+    with pytest.raises(VMNotFound):
+        timing.repeat_while_shown("instance 'i-1'", VMNotFound, look, call)
+    assert (call.calls, look.calls, clock.pauses) == (2, 2, [])
 
 
 RUBY: dict[str, int] = {
