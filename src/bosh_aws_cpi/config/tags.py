@@ -5,7 +5,7 @@ from typing import Final
 
 from bosh_aws_cpi.errors import InvalidCall, not_correct
 from bosh_aws_cpi.jsontext import Json, encode
-from bosh_aws_cpi.tag_names import DISK_METADATA, OWN, VM_METADATA, fold
+from bosh_aws_cpi.tag_names import DISK_METADATA, VM_METADATA, fold
 
 MAX_CONFIGURED: Final = 30
 """Of EC2's 50 tags on a resource, 20 remain for the Director, the manifest and the CPI."""
@@ -36,7 +36,7 @@ def of_resources(given: Json) -> dict[str, str]:
         if fold(key).startswith(_RESERVED):
             reserved = " or ".join(_RESERVED)
             raise _wrong("tags", f" has the key '{key}': keys that begin with {reserved} are reserved")
-        if key in VM_METADATA | DISK_METADATA or fold(key) in OWN:
+        if key in VM_METADATA | DISK_METADATA:
             raise _wrong("tags", f" has the key '{key}', which the Director sets itself: use another key")
     return _within_limits("tags", given, MAX_CONFIGURED, _EC2_LENGTHS)
 

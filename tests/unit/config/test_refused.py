@@ -167,6 +167,7 @@ def test_unprintable_region_of_the_environment() -> None:
             )
         ),
         *(("aws", {key: "false"}, f"aws.{key}", f"{TRUTH}, got String") for key in STRICT),
+        ("aws", {"skip_os_shutdown": 1}, "aws.skip_os_shutdown", f"{TRUTH}, got 1"),
         (
             "aws",
             {"stemcell": {"copy_from_region": ""}},
