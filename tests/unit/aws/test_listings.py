@@ -24,7 +24,7 @@ def test_security_groups(ec2: Stub) -> None:
 def test_rule_for_all_protocols(ec2: Stub) -> None:
     """A security group's rule for all protocols is for all ports, whatever ports it names."""
     rule = {"IpProtocol": "-1", "FromPort": -1, "ToPort": -1}
-    group = {"GroupId": "sg-1", "IpPermissions": [rule], "IpPermissionsEgress": []}
+    group = {"GroupId": "sg-1", "VpcId": "vpc-1", "IpPermissions": [rule], "IpPermissionsEgress": []}
     ec2.keeps("describe_security_groups", {"SecurityGroups": [group]})
     (found,) = firewalls.groups_by_id(ec2.client, ["sg-1"])["sg-1"].ingress
     assert (found.protocol, found.ports) == (firewalls.ALL, firewalls.ANY_PORT)
