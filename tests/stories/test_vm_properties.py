@@ -30,7 +30,6 @@ IGNORED = "Unknown properties are ignored: "
                 "dedicated_host": {"id": HOST},
                 "cpu_options": {"core_count": 1, "threads_per_core": 2},
                 "ebs_optimized": True,
-                "credit_specification": "unlimited",
             },
             {
                 "Placement.Tenancy": "host",
@@ -38,7 +37,6 @@ IGNORED = "Unknown properties are ignored: "
                 "CpuOptions.CoreCount": "1",
                 "CpuOptions.ThreadsPerCore": "2",
                 "EbsOptimized": "true",
-                "CreditSpecification.CpuCredits": "unlimited",
             },
             "",
             id="host",
@@ -97,7 +95,12 @@ IGNORED = "Unknown properties are ignored: "
             "",
             id="new-types",
         ),
-        pytest.param({"bandwidth_weighting": "default"}, {}, "", id="default-weighting"),
+        pytest.param(
+            {"bandwidth_weighting": "default", "credit_specification": "unlimited"},
+            {"CreditSpecification.CpuCredits": "unlimited"},
+            "",
+            id="no-host",
+        ),
         pytest.param(
             {"hibernation": True, "root_disk": {"size": 20480, "encrypted": True}},
             {"HibernationOptions.Configured": "true"},

@@ -186,6 +186,10 @@ def test_options_of_the_built_in_table(create_vm: CreateVm, cpi_with: CpiWith, s
             {"enclave": True, "instance_type": "m5.xlarge", "instance_type_fallbacks": ["m5.large"]},
             ["enclave", "'m5.large' that does not support it"],
         ),
+        (
+            {"credit_specification": "unlimited", "dedicated_host": HOST},
+            ["credit_specification unlimited requested for instance type 't3.micro' on a Dedicated Host"],
+        ),
     ],
 )
 def test_what_does_not_fit(

@@ -32,6 +32,14 @@ def plan_type(
         problems.append(Problem("ebs_optimized", text, TYPES))
     devices, of_devices = block_devices.plan_devices(properties, image, facts, defaults)
     problems += of_devices
+    credit = properties.credit_specification
+    is_unlimited = credit is not None and credit.cpu_credits == "unlimited"
+    if is_unlimited and properties.dedicated_host and facts.name.startswith("t3."):
+        text = (
+            f"credit_specification unlimited requested for instance type '{facts.name}' on a Dedicated Host, "
+            "where EC2 launches it only with standard: use standard, or remove the property"
+        )
+        problems.append(Problem("credit_specification", text, ("dedicated_host", *TYPES)))
     for name in requested_options(properties):
         if name in facts.lacks:
             problems.append(unsupported(name, facts))

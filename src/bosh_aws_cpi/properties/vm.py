@@ -145,8 +145,8 @@ class CreditSpecification(SentWhole):
     """``credit_specification``: how a burstable type pays for its CPU; the bare word will do."""
 
     cpu_credits: str | None = Field(default=None, examples=_CREDITS)
-    """`standard` or `unlimited`, for burstable types; ignored with a warning for others. Short form:
-    `credit_specification: unlimited`. Default: EC2's."""
+    """`standard` or `unlimited`, for burstable types (T3 on a Dedicated Host: `standard`); ignored with a
+    warning for others. Short form: `credit_specification: unlimited`. Default: EC2's."""
 
     @model_validator(mode="before")
     @classmethod
