@@ -23,7 +23,7 @@ class LaunchOption(Record):
     subnet_id: str = ""
     """The subnet of its interface, if the network has several; otherwise empty."""
     zone: str = ""
-    """The zone of that subnet; empty like it."""
+    """The zone that its subnet is in."""
     skips_placement_group: bool = False
     """Whether the VM is launched outside of its spread placement group (``spread: prefer``)."""
 
@@ -105,18 +105,18 @@ def prefer_spread(options: Sequence[LaunchOption]) -> list[LaunchOption]:
     ]
 
 
-def in_subnets(options: Sequence[LaunchOption], subnets: Mapping[str, str]) -> list[LaunchOption]:
+def in_subnets(options: Sequence[LaunchOption], subnets: Mapping[str, str], zone: str) -> list[LaunchOption]:
     """The launch options for a network with several subnets: each option in one subnet after the other.
 
     All options are tried in a zone before the first one is tried in the next zone.
 
     Args:
         options: The options.
-        subnets: The subnets' zones, by id, in the order in which to try them; without any, the options remain
-            as they are.
+        subnets: The subnets' zones, by id, in the order in which to try them.
+        zone: The zone of the options if there are no such subnets.
     """
     if not subnets:
-        return list(options)
+        return [each.replace(zone=zone) for each in options]
     zones = list(subnets.values())
     placed = [each.replace(subnet_id=subnet, zone=subnets[subnet]) for each in options for subnet in subnets]
     return sorted(placed, key=lambda option: zones.index(option.zone))

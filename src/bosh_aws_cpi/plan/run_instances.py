@@ -52,7 +52,6 @@ class InstanceSpec(Record):
     """EC2's instance metadata options, in snake case."""
     tags: Mapping[str, str]
     """The tags of the instance, its volumes, its spot request, and an interface that is created with it."""
-    zone: str
     spread: SpreadGroup | None = None
     """The placement group of the VM's instance group, with the property ``spread``."""
     template: TemplateVersion | None = None
@@ -176,6 +175,6 @@ def _placement(spec: InstanceSpec, option: LaunchOption) -> Json:
         "HostResourceGroupArn": host.resource_group_arn if host else None,
     }
     return {
-        "AvailabilityZone": option.zone or spec.zone,
+        "AvailabilityZone": option.zone,
         **{name: value for name, value in optional.items() if value},
     }

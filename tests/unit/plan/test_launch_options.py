@@ -66,7 +66,7 @@ def test_preferring_spread() -> None:
     types = {**TYPES, "i3.large": (TYPES["i3.large"][0].replace(lacks=frozenset({"spread"})), NO_DISKS)}
     wanted = {"instance_type": "m5.large", "instance_type_fallbacks": ["i3.large"], "availability_zone": "z"}
     made = prefer_spread(launch_options(VmProperties.model_validate({**wanted, "spot": True}), types))
-    assert [str(option) for option in in_subnets(made, {"a": "z1", "b": "z1"})] == [
+    assert [str(option) for option in in_subnets(made, {"a": "z1", "b": "z1"}, "z1")] == [
         *("m5.large (spot) in a", "m5.large (spot) in b"),
         *("m5.large (spot, not spread) in a", "m5.large (spot, not spread) in b"),
         *("i3.large (spot, not spread) in a", "i3.large (spot, not spread) in b"),
@@ -76,10 +76,21 @@ def test_preferring_spread() -> None:
 def test_subnets() -> None:
     """A type is tried in one subnet after the other before the next type; a single subnet needs none."""
     single = options()
-    assert in_subnets(single, {}) == single
-    made = in_subnets(single, {"a": "z1", "b": "z1"})
+    assert [(str(each), each.zone) for each in in_subnets(single, {}, "z")] == [
+        (label, "z") for label in ON_DEMAND
+    ]
+    made = in_subnets(single, {"a": "z1", "b": "z1"}, "z1")
     assert [str(option) for option in made] == [
         *("m5.large (on demand) in a", "m5.large (on demand) in b"),
         *("i3.large (on demand) in a", "i3.large (on demand) in b"),
     ]
     assert [option.label for option in made[::2]] == [str(option) for option in single]
+
+
+def test_zones() -> None:
+    """All options are tried in the first subnet's zone before another zone, whatever the zones' names."""
+    made = in_subnets(options(), {"b": "z2", "a": "z1", "c": "z2"}, "z2")
+    assert [(option.facts.name, option.subnet_id, option.zone) for option in made] == [
+        *(("m5.large", "b", "z2"), ("m5.large", "c", "z2"), ("i3.large", "b", "z2"), ("i3.large", "c", "z2")),
+        *(("m5.large", "a", "z1"), ("i3.large", "a", "z1")),
+    ]

@@ -60,7 +60,7 @@ class VmPlan(Record):
     @property
     def limits(self) -> str:
         """Return the restrictions that keep the VM from capacity elsewhere, as sentences."""
-        zone = self.options[0].zone or self.spec.zone
+        zone = self.options[0].zone
         must_spread = self.spec.spread and not any(option.skips_placement_group for option in self.options)
         return (f". The VM's persistent disks keep it in {zone}" if self.has_disks else "") + (
             ". With spread: prefer, it could be launched outside of its placement group"
@@ -107,9 +107,9 @@ def plan_vm(
     if review.problems or place is None or not options:
         return None
     plan = VmPlan(
-        spec=_spec(config, wanted, facts, place),
+        spec=_spec(config, wanted, facts),
         settings_input=_settings_input(config, wanted, facts),
-        options=in_subnets(options, place.subnets),
+        options=in_subnets(options, place.subnets, place.zone),
         nic_plans=wanted.nic_plans,
         creates_nics_first=nics.are_created_first(wanted.networks),
         group_ids=facts.group_ids,
@@ -121,7 +121,7 @@ def plan_vm(
     return None if review.problems else plan
 
 
-def _spec(config: CpiConfig, wanted: WantedVm, facts: VmFacts, place: "_VmPlace") -> InstanceSpec:
+def _spec(config: CpiConfig, wanted: WantedVm, facts: VmFacts) -> InstanceSpec:
     return InstanceSpec(
         ami_id=facts.image.ami_id,
         properties=wanted.properties,
@@ -129,7 +129,6 @@ def _spec(config: CpiConfig, wanted: WantedVm, facts: VmFacts, place: "_VmPlace"
         default_iam_instance_profile=config.aws.default_iam_instance_profile,
         metadata_options=wanted.metadata_options,
         tags=wanted.tags,
-        zone=place.zone,
         spread=facts.spread,
         template=facts.template,
     )
@@ -224,13 +223,13 @@ def _place(wanted: WantedVm, facts: VmFacts, review: Review) -> _VmPlace | None:
     disk_zones = {disk.availability_zone for disk in facts.disks}
     usable = {subnet_id: place for subnet_id, place in zones.items() if disk_zones <= {place}}
     unusable_disks = [] if leaves_zone and usable else facts.disks
-    vm_zone = str(wanted.properties.availability_zone)
-    if review.attempt("networks", lambda: placement.one_subnet_zone(ordered)) is not None:
+    vm_zone = wanted.properties.availability_zone
+    if review.attempt("networks", lambda: placement.one_subnet_zone(ordered)) is not None and vm_zone:
         review.problems += placement.zone_problems(
             first.networks[0], ordered, vm_zone, unusable_disks, is_any_zone=leaves_zone
         )
     review.attempt("networks", lambda: placement.one_vpc(ordered))
-    return _VmPlace(vm_zone, usable if first.fallback_subnets else {})
+    return _VmPlace(vm_zone, usable if first.fallback_subnets else {}) if vm_zone else None
 
 
 def _check_size(plan: VmPlan, *, is_registry_used: bool) -> None:
