@@ -1,6 +1,6 @@
 """RunInstances, the wait until the instance runs, and the cancellation of open spot requests."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import partial
 from ipaddress import ip_address
 from typing import TYPE_CHECKING
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from bosh_aws_cpi.aws import instances
 from bosh_aws_cpi.aws.sdk import timing
 from bosh_aws_cpi.aws.sdk.filters import by_tags, equals
-from bosh_aws_cpi.aws.sdk.idempotency import create_once, has_tags
+from bosh_aws_cpi.aws.sdk.idempotency import has_tags
 from bosh_aws_cpi.errors import VMCreationFailed
 from bosh_aws_cpi.jsontext import Json
 from bosh_aws_cpi.log import logger
@@ -18,44 +18,20 @@ if TYPE_CHECKING:
     from mypy_boto3_ec2 import EC2Client
 
 
-class TokenSpent(Exception):
-    """The client token belongs to an earlier launch, whose instance has other properties."""
-
-
-def run(
-    client: "EC2Client",
-    arguments: Json,
-    find: Callable[[], Instance | None],
-    is_new: Callable[[Instance], bool],
-) -> Instance:
-    """Call RunInstances for one instance.
+def run(client: "EC2Client", arguments: Json) -> Instance:
+    """RunInstances for one instance.
 
     Args:
-        arguments: All of RunInstances' arguments except the counts.
-        find: Looks for the instance of this launch, if AWS did not answer the call.
-        is_new: Whether this call launched a given instance: for a client token that was used before, EC2
-            may return the instance of an earlier call.
+        arguments: All arguments except the counts.
 
     Returns:
-        The instance; if the client token was used before, with its current state.
-
-    Raises:
-        TokenSpent: The client token belongs to another launch.
-        ClientError: EC2 refuses the launch, or a retry after a lost answer.
-        HTTPClientError: EC2 does not answer.
+        The instance; if the client token was used before, that of the earlier call, with its current state.
     """
-
-    def launch() -> Instance:
-        answer = client.run_instances(MinCount=1, MaxCount=1, **arguments)
-        return instances.from_entry(answer["Instances"][0], answer)
-
-    instance = create_once("the instance", launch, find)
-    if not is_new(instance) and (difference := _difference(instance, arguments)):
-        raise TokenSpent(f"its instance '{instance.vm_cid}' has {difference}")
-    return instance
+    answer = client.run_instances(MinCount=1, MaxCount=1, **arguments)
+    return instances.from_entry(answer["Instances"][0], answer)
 
 
-def _difference(instance: Instance, arguments: Json) -> str | None:
+def difference(instance: Instance, arguments: Json) -> str | None:
     """How an instance differs from the requested instance, as far as EC2 shows it; None without difference.
 
     A launch whose client token was used with other arguments may "return successfully without performing

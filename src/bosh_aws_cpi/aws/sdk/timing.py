@@ -262,9 +262,11 @@ def poll(
     except Exception as last:
         if not is_not_yet(last):
             raise
-        seen = _observation(last)
-        message = f"Timed out after {policy.seconds:.0f} seconds waiting for {what}; last seen: {seen}"
-        raise timed_out(message) from last
+        raise timed_out(_timeout(policy, what, last)) from last
+
+
+def _timeout(policy: Policy, what: str, last: Exception) -> str:
+    return f"Timed out after {policy.seconds:.0f} seconds waiting for {what}; last seen: {_observation(last)}"
 
 
 def retry_on_codes(
@@ -330,6 +332,51 @@ def repeat_while_shown(
         return call()
     look()
     return poll(VISIBLE, f"AWS to find {what}", attempt, is_repeatable=False)
+
+
+class Wait:
+    """A wait whose attempts the caller makes; its limit counts from the first one that failed.
+
+    Args:
+        policy: The limits of the wait.
+        what: The awaited state, as for `poll`.
+        timed_out: Creates the error for a timeout; without it, the last attempt's error is raised.
+        prepare: Prepares the next attempt after an attempt's error, and returns the current state.
+    """
+
+    def __init__(
+        self,
+        policy: Policy,
+        what: str,
+        timed_out: Callable[[str], BoshError] | None = None,
+        prepare: Callable[[BaseException], str] | None = None,
+    ) -> None:
+        self._policy = policy
+        self._what = what
+        self._timed_out = timed_out
+        self._prepare = prepare
+        self._attempts: Iterator[tenacity.AttemptManager] | None = None
+
+    def pause(self, error: BaseException) -> None:
+        """Prepare the next attempt after one that failed, and pause.
+
+        Raises:
+            CloudError: The wait timed out; ``timed_out`` may create another error.
+        """
+        seen = error
+        if self._prepare is not None:
+            seen = NotYet(self._prepare(error))
+            seen.__cause__ = error
+        if self._attempts is None:
+            self._attempts = iter(_retrying(self._policy, self._what, lambda _: True))
+            self._attempt = next(self._attempts)
+        self._attempt.retry_state.set_exception((type(seen), seen, None))
+        try:
+            self._attempt = next(self._attempts)
+        except Exception as last:
+            if last is not seen or self._timed_out is None:
+                raise
+            raise self._timed_out(_timeout(self._policy, self._what, last)) from last
 
 
 def discard(

@@ -21,14 +21,27 @@ from tests.unit.conftest import Clock, ProgramLog
 WHAT = "vol-1 to be available"
 POLICY = Policy(WHAT, 60)
 THROTTLED = refusal("Throttling")
+
+
+def attempts(policy: Policy, call: Callable[[], Any]) -> Any:
+    """Make the attempts of a wait."""
+    wait = timing.Wait(policy, WHAT)
+    while True:
+        try:
+            return call()
+        except (NotYet, ClientError) as error:
+            wait.pause(error)
+
+
 WAYS: list[Callable[[Policy, Callable[[], Any]], Any]] = [
     lambda policy, call: timing.poll(policy, WHAT, call),
     lambda policy, call: timing.retry_on_codes(policy, WHAT, frozenset({"Throttling"}), call),
+    attempts,
 ]
-BOTH_WAYS = pytest.mark.parametrize("way", WAYS, ids=["until", "patiently"])
+ALL_WAYS = pytest.mark.parametrize("way", WAYS, ids=["until", "patiently", "attempts"])
 
 
-@BOTH_WAYS
+@ALL_WAYS
 @pytest.mark.parametrize("part", [0.0, 1.0])
 def test_pauses(
     clock: Clock,
@@ -138,7 +151,7 @@ def test_not_repeatable(clock: Clock, error: Exception) -> None:
     assert (caught.value, script.calls, len(clock.pauses)) == (error, 2, 1)
 
 
-@BOTH_WAYS
+@ALL_WAYS
 @pytest.mark.usefixtures("signals")
 def test_signal_that_waits(clock: Clock, way: Callable[..., Any]) -> None:
     """A signal that waits is acted upon before a pause, not after it."""

@@ -1,5 +1,7 @@
 """create_vm: parse, gather, plan, apply. All checks run before anything is created."""
 
+from functools import partial
+
 from bosh_aws_cpi.aws import instances, network_interfaces
 from bosh_aws_cpi.cpi.cloud import Cloud
 from bosh_aws_cpi.cpi.encryption_keys import naming_keys
@@ -59,7 +61,7 @@ def create_vm(
     _check_registry(cloud)
     arguments = VmArguments(agent_id, stemcell_cid, cloud_properties, networks, disk_cids, environment)
     plan = _plan(cloud, arguments)
-    return run_with_undo(cloud.undo, lambda undo: _create(cloud, plan, undo))
+    return run_with_undo(cloud.undo, partial(_create, cloud, plan))
 
 
 def _check_registry(cloud: Cloud) -> None:

@@ -8,11 +8,13 @@ from typing import TypeVar
 
 from bosh_aws_cpi.aws import instances, network_interfaces
 from bosh_aws_cpi.aws.sdk import timing
-from bosh_aws_cpi.aws.sdk.errors import TOKEN_SPENT, ask_or_warn, code_of, describe_error, has_code
+from bosh_aws_cpi.aws.sdk.errors import TOKEN_SPENT, ask_or_warn, describe_error, has_code
+from bosh_aws_cpi.aws.sdk.timing import Policy
 from bosh_aws_cpi.aws.sdk.translation import translate
 from bosh_aws_cpi.cpi.cloud import Cloud
 from bosh_aws_cpi.cpi.identity import client_token
 from bosh_aws_cpi.cpi.undo import Undo
+from bosh_aws_cpi.cpi.vms.create.launch_outcomes import ADDRESS_IN_USE
 from bosh_aws_cpi.cpi.vms.create.vm_plan import VmPlan
 from bosh_aws_cpi.errors import BoshError, CloudError, VMCreationFailed, VMNotFound
 from bosh_aws_cpi.jsontext import Json
@@ -24,7 +26,6 @@ from bosh_aws_cpi.tag_names import VM_METADATA
 
 Created = TypeVar("Created")
 
-_IN_USE = "InvalidIPAddress.InUse"
 MAX_UNHELD = 5
 """Attempts, over about 20 seconds, while no interface is visible that holds the address."""
 MAX_UNATTACHED = 2
@@ -42,51 +43,58 @@ class AddressTaken(CloudError):
     """Another interface holds the address, and keeps it."""
 
 
-def retry_until_free(
-    cloud: Cloud, agent_id: str, subnet_id: str, addresses: Sequence[str], create: Callable[[], Created]
+def _retry_until_free(
+    cloud: Cloud, plan: VmPlan, subnet_id: str, addresses: Sequence[str], create: Callable[[], Created]
 ) -> Created:
     """Take addresses as soon as they are free.
 
     Args:
-        agent_id: The agent of the VM that they are for.
-        subnet_id: Their subnet.
-        addresses: IPv4 and IPv6 addresses, or delegated prefixes.
         create: Takes them; it creates nothing when EC2 says that one is in use.
-
-    Raises:
-        AddressTaken: An interface holds one and keeps it, or the release takes too long.
     """
-    holders = _Holders(cloud, agent_id, subnet_id)
-
-    def attempt() -> Created:
+    wait = address_wait(timing.ADDRESS_RELEASED, cloud, plan, subnet_id, addresses)
+    while True:
         try:
             return create()
         except cloud.ec2.exceptions.ClientError as error:
-            if code_of(error) != _IN_USE:
+            if not has_code(error, ADDRESS_IN_USE):
                 raise
-            holders.look(addresses, error)
-            raise timing.NotYet(describe_error(error)) from error
+            wait.pause(error)
 
+
+def address_wait(
+    policy: Policy, cloud: Cloud, plan: VmPlan, subnet_id: str, addresses: Sequence[str]
+) -> timing.Wait:
+    """The wait until other interfaces release addresses.
+
+    Args:
+        plan: The VM that they are for.
+        subnet_id: Their subnet.
+        addresses: IPv4 and IPv6 addresses, or delegated prefixes.
+
+    Raises:
+        AddressTaken: At a pause: an interface holds one and keeps it, or the release takes too long.
+    """
     what = f"{' and '.join(addresses) or 'an address'} in subnet '{subnet_id}' to be released"
-    return timing.poll(timing.ADDRESS_RELEASED, what, attempt, AddressTaken, is_repeatable=False)
+    return timing.Wait(policy, what, AddressTaken, _Holders(cloud, plan, subnet_id, addresses).look)
 
 
 class _Holders:
     """Finds the holders of the addresses, once per attempt."""
 
-    def __init__(self, cloud: Cloud, agent_id: str, subnet_id: str) -> None:
+    def __init__(self, cloud: Cloud, plan: VmPlan, subnet_id: str, addresses: Sequence[str]) -> None:
         self._cloud = cloud
-        self._agent_id = agent_id
+        self._director, self._agent_id = plan.identity
         self._subnet_id = subnet_id
+        self._addresses = addresses
         self._looks: Counter[str] = Counter()
 
-    def look(self, addresses: Sequence[str], error: Exception) -> None:
-        """Find the holders of the addresses, and delete strays.
+    def look(self, error: BaseException) -> str:
+        """Find the holders of the addresses, and delete strays; returns what EC2 says.
 
         Raises:
             AddressTaken: An interface keeps one, or no holder can be found.
         """
-        ec2, subnet_id = self._cloud.ec2, self._subnet_id
+        ec2, subnet_id, addresses = self._cloud.ec2, self._subnet_id, self._addresses
         interfaces = ask_or_warn(
             f"who holds {' and '.join(addresses)}",
             lambda: {each: network_interfaces.find_holder(ec2, subnet_id, each) for each in addresses},
@@ -98,7 +106,7 @@ class _Holders:
             if not (self._is_departing(nic, vm) or self._discard_orphan(nic)):
                 owner = f"of instance '{nic.vm_cid}'" if nic.vm_cid else "which no instance uses"
                 held = f"{address} is held by network interface '{nic.nic_id}' ({nic.status}) {owner}"
-                hint = _hint(vm, self._cloud.config.director_uuid)
+                hint = _hint(vm, self._director)
                 raise AddressTaken(f"{describe_error(error)}: {held}{hint}") from error
             level = INFO if self._looks[nic.nic_id] == 1 else DEBUG  # this may take minutes
             logger.log(level, "Address %s is still held by '%s', which is going away", address, nic.nic_id)
@@ -110,6 +118,7 @@ class _Holders:
                 "Check the subnet's CIDR reservations, or use another address"
             )
             raise AddressTaken(describe_error(error) + (why if interfaces is not None else "")) from error
+        return describe_error(error)
 
     def _vm_of(self, nic: Nic) -> Instance | None:
         """The instance of an interface; None when there is none, or it can't be looked up."""
@@ -133,8 +142,7 @@ class _Holders:
         holds the address is a stray. If it belongs to another VM, that VM may be about to be launched: it
         gets some time.
         """
-        director = self._cloud.config.director_uuid
-        if nic.vm_cid is not None or director is None or nic.tags.get(DIRECTOR_TAG) != director:
+        if nic.vm_cid is not None or not self._director or nic.tags.get(DIRECTOR_TAG) != self._director:
             return False
         is_own = nic.tags.get(AGENT_TAG, self._agent_id) == self._agent_id
         if not is_own and self._looks[nic.nic_id] <= MAX_OF_ANOTHER_AGENT:
@@ -144,12 +152,12 @@ class _Holders:
         return True
 
 
-def _hint(vm: Instance | None, director: str | None) -> str:
+def _hint(vm: Instance | None, director: str) -> str:
     """Return what to do about an instance that this Director may not know; empty for all others.
 
     The Director has set_vm_metadata tag each VM right after create_vm.
     """
-    if vm is None or director is None or vm.tags.get(DIRECTOR_TAG) != director:
+    if vm is None or not director or vm.tags.get(DIRECTOR_TAG) != director:
         return ""
     if VM_METADATA & vm.tags.keys():
         return ""
@@ -184,7 +192,6 @@ class _InterfaceCreation:
         self._cloud = cloud
         self._plan = plan
         self._undo = undo
-        self._agent_id = plan.settings_input.agent_id
         self._created: set[str] = set()
         self._seen: set[str] = set()
 
@@ -210,7 +217,7 @@ class _InterfaceCreation:
     def _create_usable(self, nic_plan: NicPlan) -> Nic:
         arguments = {
             **nics.create_arguments(nic_plan, self._plan.group_ids),
-            "Description": nics.description(self._cloud.config.director_uuid, self._agent_id),
+            "Description": nics.description(self._plan.director_uuid, self._plan.identity[1]),
             **tag_plan.specifications(self._plan.spec.tags, "network-interface"),
         }
         ec2 = self._cloud.ec2
@@ -250,7 +257,7 @@ class _InterfaceCreation:
             )
 
         try:
-            return retry_until_free(cloud, self._agent_id, nic_plan.subnet_id, nic_plan.addresses, create)
+            return _retry_until_free(cloud, self._plan, nic_plan.subnet_id, nic_plan.addresses, create)
         except cloud.ec2.exceptions.ClientError as error:
             if has_code(error, TOKEN_SPENT):
                 return None
@@ -289,4 +296,4 @@ class _InterfaceCreation:
     def _delegate_prefixes(self, nic_plan: NicPlan, nic: Nic) -> None:
         for prefix in filter(None, (nic_plan.ipv4_prefix, nic_plan.ipv6_prefix)):
             delegate = partial(network_interfaces.delegate_prefix, self._cloud.ec2, nic, prefix)
-            retry_until_free(self._cloud, self._agent_id, nic_plan.subnet_id, [prefix], delegate)
+            _retry_until_free(self._cloud, self._plan, nic_plan.subnet_id, [prefix], delegate)

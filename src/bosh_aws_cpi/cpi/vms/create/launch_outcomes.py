@@ -1,24 +1,24 @@
 """What create_vm does after a launch that gives no running VM: one table, which docs/retries.md shows."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Final, Literal
 
-from bosh_aws_cpi.aws.sdk import errors
+from bosh_aws_cpi.aws.sdk import errors, timing
 from bosh_aws_cpi.aws.sdk.errors import describe_error, has_code, is_group_full, is_shortage, is_subnet_full
 from bosh_aws_cpi.aws.sdk.translation import translate
 from bosh_aws_cpi.cpi.encryption_keys import USABLE
 from bosh_aws_cpi.errors import BoshError, VMCreationFailed
 from bosh_aws_cpi.model import Instance
 from bosh_aws_cpi.plan.launch_options import LaunchOption
-from bosh_aws_cpi.records import Record
+from bosh_aws_cpi.records import Entity, Record
 
-Step = Literal["next option", "next token", "relaunch", "fail", "fail with all refusals"]
+Step = Literal["wait", "next option", "next token", "relaunch", "fail", "fail with all refusals"]
 
 MAX_RELAUNCHES: Final = 2
 """The maximum number of relaunches after EC2 or a user has ended an instance."""
 
 
-class Rule(Record):
+class Rule(Entity):
     """A row of the table: EC2's error or the end of an instance, and create_vm's next step."""
 
     outcome: str
@@ -36,6 +36,8 @@ class Rule(Record):
     """What the launch options that the outcome rules out have in common with this one."""
     remedy: str = ""
     """What to do about an error of RunInstances, in place of its code's remedy."""
+    wait: timing.Policy = timing.AT_ONCE
+    """How long create_vm first repeats the launch as it is; the other fields say what follows then."""
 
     def applies_to(self, error: Exception) -> bool:
         """Whether this rule is about an error of RunInstances."""
@@ -77,17 +79,30 @@ USER_SHUTDOWN_RULE: Final = Rule(
     "end by a user", {"Client.UserInitiatedShutdown": ""}, "none", "relaunch", "final"
 )
 """It may be an earlier call's undo, seconds after its launch."""
+ADDRESS_IN_USE: Final = frozenset({"InvalidIPAddress.InUse"})
+ADDRESS_RULE: Final = Rule(
+    "taken address", ADDRESS_IN_USE, "none", "fail", "final", wait=timing.ADDRESS_RELEASED
+)
+PROFILE_RULE: Final = Rule(
+    "unknown instance profile", errors.is_profile_unknown, "none", "fail", "AWS's", wait=timing.PROFILE_SEEN
+)
+UNKNOWN_GROUP_RULE: Final = Rule(
+    "unknown spread group", errors.GROUP_MISSING, "all", _ALL, "retriable", "group", wait=timing.VISIBLE
+)
 RULES: Final = (
     TOKEN_RULE,
+    # The same launch is repeated, with its token.
+    ADDRESS_RULE,
+    PROFILE_RULE,
     # EC2 may have launched the VM.
     Rule("no answer", errors.may_have_taken_effect, "none", "fail", "retriable"),
     Rule("fault of AWS, or throttled", errors.AWS_FAULT | errors.THROTTLED, _RESERVED, "fail", "retriable"),
+    UNKNOWN_GROUP_RULE,
     GROUP_RULE,
     Rule("quota", errors.QUOTA_REACHED, "all", _ALL, "final"),
     CAPACITY_RULE,
     SUBNET_RULE,
     Rule("closed reservation", errors.RESERVATION_CLOSED, _RESERVED, "fail", "AWS's"),
-    Rule("unknown instance profile", errors.is_profile_unknown, "none", "fail", "AWS's"),
     Rule("other refusal", errors.code_of, "spot", _ALL, "AWS's"),  # a mistake must not raise the price
     Rule(
         "end for lack of capacity",
@@ -134,20 +149,35 @@ class Outcome(Record):
     """The error for the caller: the message with its remedy."""
     instance: Instance | None = None
     """The instance that was ended."""
+    has_waited: bool = False
+    """Whether the rule's wait is over."""
 
 
-def outcome_of_error(error: Exception) -> Outcome | None:
-    """The outcome of an error of RunInstances; None if the call fails with it, whatever is left to try."""
-    rule = next((rule for rule in RULES if rule.applies_to(error)), None)
+def outcome_of_error(error: Exception, waits: Collection[Rule] = ()) -> Outcome:
+    """The outcome of an error of RunInstances.
+
+    Args:
+        waits: The rules with a wait that make sense for the launch.
+
+    Raises:
+        Exception: The error itself, if the call fails with it, whatever is left to try.
+    """
+    rules = (rule for rule in RULES if rule.wait is timing.AT_ONCE or rule in waits)
+    rule = next((rule for rule in rules if rule.applies_to(error)), None)
     typed = translate(error, "create_vm")
     if rule is None or typed is None:
-        return None
+        raise error
     text = describe_error(error)
     if rule.error != "AWS's":
         message = text + rule.remedy if rule.remedy else typed.message
         typed = VMCreationFailed(message, ok_to_retry=rule.error == "retriable")
     typed.__cause__ = error
     return Outcome(rule, text, typed)
+
+
+def spent_token(message: str) -> Outcome:
+    """The outcome of a launch whose client token belongs to an earlier launch, and why that can't be used."""
+    return Outcome(TOKEN_RULE, message, VMCreationFailed(message))
 
 
 def outcome_of_end(instance: Instance) -> Outcome:
@@ -181,6 +211,8 @@ def next_step(outcome: Outcome, option: LaunchOption, *, has_others: bool, relau
         relaunches: How many relaunches are left.
     """
     rule = outcome.rule
+    if rule.wait is not timing.AT_ONCE and not outcome.has_waited:
+        return "wait"
     if rule.retries(option):
         if has_others:
             return "next option"

@@ -5,23 +5,17 @@ create_vm deletes it, not even one that created it and fails: it has its tags fr
 create_vm uses it, and `cpi sweep` deletes it when the instance group has no VMs any more.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Final
 
 from bosh_aws_cpi.aws import placement_groups
 from bosh_aws_cpi.aws.sdk import timing
-from bosh_aws_cpi.aws.sdk.errors import (
-    FAILURES,
-    GROUP_MISSING,
-    has_code,
-    is_transient,
-    may_have_taken_effect,
-)
+from bosh_aws_cpi.aws.sdk.errors import FAILURES, is_transient
+from bosh_aws_cpi.aws.sdk.timing import Policy
 from bosh_aws_cpi.aws.sdk.translation import explain
 from bosh_aws_cpi.cpi.cloud import Cloud
 from bosh_aws_cpi.errors import CloudError, VMCreationFailed
 from bosh_aws_cpi.log import logger
-from bosh_aws_cpi.model import Instance
 from bosh_aws_cpi.plan import spread, tag_plan
 from bosh_aws_cpi.plan.launch_options import LaunchOption
 from bosh_aws_cpi.plan.spread import SpreadGroup
@@ -43,43 +37,33 @@ def known_group(cloud: Cloud, wanted: SpreadGroup) -> SpreadGroup:
     return wanted.replace(exists=True)
 
 
-def launch_in_group(cloud: Cloud, group: SpreadGroup, launch: Callable[[], Instance]) -> Instance:
-    """Launch an instance into its spread placement group.
+def group_wait(policy: Policy, cloud: Cloud, group: SpreadGroup) -> timing.Wait:
+    """The wait until EC2 knows a placement group, which may be new.
 
-    Args:
-        launch: RunInstances. It is repeated while EC2 does not know the group, which may be new, or which a
-            sweep may have deleted since this call saw it: then the group is created again. The wait begins
-            when EC2 first answers that it does not know the group.
+    A sweep may have deleted it since this call saw it: then it is created again.
 
     Raises:
-        VMCreationFailed: EC2 does not accept the group in time, which is retriable, or can't create it.
-        CloudError: Somebody else has created a placement group of that name.
+        VMCreationFailed: At a pause: EC2 does not accept the group in time, which is retriable, or can't
+            create it.
+        CloudError: At a pause: somebody else has created a placement group of that name.
     """
+    was_logged = False
 
-    def attempt() -> Instance:
-        try:
-            return launch()
-        except cloud.ec2.exceptions.ClientError as error:
-            if has_code(error, GROUP_MISSING) and not may_have_taken_effect(error):
-                raise timing.NotYet("EC2 does not know it") from error
-            raise
-
-    def probe() -> Instance:
+    def prepare(_: BaseException) -> str:
+        nonlocal was_logged
+        if not was_logged:
+            logger.info("EC2 does not know placement group '%s'", group.name)
+        was_logged = True
         try:
             _ensure_group(cloud, group)
         except FAILURES as error:
             raise VMCreationFailed(explain(error), ok_to_retry=is_transient(error)) from error
-        return attempt()
+        return "EC2 does not know it"
 
     def timed_out(message: str) -> VMCreationFailed:
         return VMCreationFailed(f"spread: {message}{_REMEDY}", ok_to_retry=True)
 
-    try:
-        return attempt()
-    except timing.NotYet:
-        logger.info("EC2 does not know placement group '%s'", group.name)
-    what = f"EC2 to accept placement group '{group.name}'"
-    return timing.poll(timing.VISIBLE, what, probe, timed_out, is_repeatable=False)
+    return timing.Wait(policy, f"EC2 to accept placement group '{group.name}'", timed_out, prepare)
 
 
 def prepare_group(

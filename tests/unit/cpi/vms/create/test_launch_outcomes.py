@@ -17,6 +17,7 @@ RULE = {rule.outcome: rule for rule in RULES}
 REFUSED, UNANSWERED = RULE["other refusal"], RULE["no answer"]
 OF_EC2, OF_ACCOUNT = RULE["end for another reason of EC2"], RULE["end for a reason of the account"]
 FOR_CAPACITY, FOR_A_KEY = RULE["end for lack of capacity"], RULE["end because of a KMS key"]
+WAITS = (outcomes.ADDRESS_RULE, outcomes.PROFILE_RULE, outcomes.UNKNOWN_GROUP_RULE)
 ALL_REFUSALS = "fail with all refusals"
 FACTS = InstanceTypeFacts("m5.large", ebs_needs_nvme_path=True)
 ON_DEMAND, BLOCK, SPOT = (
@@ -41,20 +42,27 @@ ON_DEMAND, BLOCK, SPOT = (
         (OF_EC2, "relaunch", "next option", "next option", "relaunch"),
         (outcomes.USER_SHUTDOWN_RULE, "relaunch", "relaunch", "relaunch", "relaunch"),
         (OF_ACCOUNT, "fail", "fail", "fail", "fail"),
+        (outcomes.ADDRESS_RULE, "fail", "fail", "fail", "fail"),
+        (outcomes.PROFILE_RULE, "fail", "fail", "fail", "fail"),
+        (outcomes.UNKNOWN_GROUP_RULE, "next option", "next option", "next option", ALL_REFUSALS),
     ],
     ids=lambda each: each.outcome if isinstance(each, Rule) else "",
 )
 def test_next_step(rule: Rule, on_demand: str, reserved: str, spot: str, last: str) -> None:
-    """The next step depends on the market, and on whether an option is left; the last one is on demand."""
+    """The next step depends on the market, and on whether an option is left; the last one is on demand.
 
-    def step(option: LaunchOption, *, has_others: bool, relaunches: int = 1) -> str:
-        found = Outcome(rule, "no", CloudError("no"))
+    Three outcomes have a wait, which comes first.
+    """
+
+    def step(option: LaunchOption, *, has_others: bool, relaunches: int = 1, has_waited: bool = True) -> str:
+        found = Outcome(rule, "no", CloudError("no"), has_waited=has_waited)
         return outcomes.next_step(found, option, has_others=has_others, relaunches=relaunches)
 
     assert [step(each, has_others=True) for each in (ON_DEMAND, BLOCK, SPOT)] == [on_demand, reserved, spot]
     assert step(ON_DEMAND, has_others=False) == last
     assert step(ON_DEMAND, has_others=False, relaunches=0) == ("fail" if last == "relaunch" else last)
     assert rule is not REFUSED or step(SPOT, has_others=False) == ALL_REFUSALS
+    assert (step(SPOT, has_others=True, has_waited=False) == "wait") is (rule in WAITS)
 
 
 @pytest.mark.parametrize(
@@ -182,15 +190,37 @@ def test_refused(refusals: list[Exception], rule: Rule, kind: type[CloudError], 
     """Code and words tell the kind of a refusal; a quota does not rise by a retry, and a mistake stays."""
     for error in refusals:
         found = outcomes.outcome_of_error(error)
-        assert found is not None
         assert (found.rule, found.message) == (rule, errors.describe_error(error))
         assert (type(found.error), found.error.ok_to_retry) == (kind, ok_to_retry)
+
+
+@pytest.mark.parametrize(
+    ("code", "message", "rule", "after_a_lost_one"),
+    [
+        ("InvalidIPAddress.InUse", "no", outcomes.ADDRESS_RULE, outcomes.ADDRESS_RULE),
+        (
+            *("InvalidParameterValue", "Value (a) for parameter iamInstanceProfile is invalid. Invalid IAM "),
+            *(outcomes.PROFILE_RULE, outcomes.PROFILE_RULE),
+        ),
+        ("InvalidPlacementGroup.Unknown", "no", outcomes.UNKNOWN_GROUP_RULE, UNANSWERED),
+    ],
+)
+def test_waits(code: str, message: str, rule: Rule, after_a_lost_one: Rule) -> None:
+    """A launch waits for what it uses; another one, such as into a group of the operator's, is refused.
+
+    A VM that EC2 may have launched into its group is not launched outside of it.
+    """
+    error = refusal(code, f"{message}Instance Profile name")
+    assert outcomes.outcome_of_error(error, WAITS).rule is rule
+    assert outcomes.outcome_of_error(error).rule is REFUSED
+    assert outcomes.outcome_of_error(knowing(error, AFTER_A_LOST_ONE), WAITS).rule is after_a_lost_one
 
 
 @pytest.mark.parametrize("error", [EndpointConnectionError(endpoint_url="u"), NoCredentialsError()])
 def test_no_call(error: Exception) -> None:
     """Without a connection or keys nothing was launched, and no other launch option would be."""
-    assert outcomes.outcome_of_error(error) is None
+    with pytest.raises(type(error)):
+        outcomes.outcome_of_error(error)
 
 
 @pytest.mark.parametrize(
