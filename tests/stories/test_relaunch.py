@@ -61,6 +61,17 @@ def test_given_up(
     assert leftovers() == {}
 
 
+def test_relaunches_of_all_types(create_vm: CreateVm, sent: ReadCalls, fake_aws: FakeAws) -> None:
+    """Two relaunches are the most for all types together: the next type has those that are left."""
+    short = {"code": "InsufficientInstanceCapacity", "message": "No.", "status": 400}
+    fake_aws.rule(action="RunInstances", nth=1, ends=OWN_FAULT)
+    fake_aws.rule(action="RunInstances", nth=2, error=short)
+    fake_aws.rule(action="RunInstances", nth=3, times=None, ends=OWN_FAULT)
+    message = create_vm({"instance_type_fallbacks": ["t3.small"]}).error["message"]
+    assert message.endswith(f" before it ran: {OWN_FAULT}")
+    assert [each["InstanceType"] for each in sent("RunInstances")] == ["t3.micro"] * 2 + ["t3.small"] * 2
+
+
 @pytest.mark.usefixtures("fast_clock")
 def test_next_type_with_the_same_interfaces(
     create_vm: CreateVm, network: WriteNetwork, sent: ReadCalls, fake_aws: FakeAws

@@ -12,6 +12,7 @@ from testbed.killing import kill_at
 from testbed.world import World
 from tests.protocols import (
     CreateVm,
+    ReadCalls,
     ReadWarnings,
     RunInstance,
     StartVm,
@@ -25,6 +26,7 @@ pytestmark = pytest.mark.usefixtures("fast_clock")
 ADDRESS = "10.0.1.10"
 SEVERAL = pytest.mark.parametrize("is_several", [False, True], ids=["one-network", "two-networks"])
 FAILED = "Failed to create network interface for nic_group 'front': "
+IN_USE = {"code": "InvalidIPAddress.InUse", "message": f"Address {ADDRESS} is in use."}
 SHUTTING_DOWN = [
     "<instanceState>.*?</instanceState>",
     "<instanceState><code>32</code><name>shutting-down</name></instanceState>",
@@ -246,11 +248,34 @@ def test_prefix_with_a_taken_address(
 
 def test_nobody_is_seen_to_hold_it(create_vm: CreateVm, fake_aws: FakeAws, world: World) -> None:
     """EC2 may report a released address as in use for a moment: the launch is retried, but not for long."""
-    in_use = {"code": "InvalidIPAddress.InUse", "message": f"Address {ADDRESS} is in use."}
-    fake_aws.rule(action="RunInstances", error=in_use)
+    fake_aws.rule(action="RunInstances", error=IN_USE)
     message = create_vm().error["message"]
     assert "EC2 shows no network interface that has this address. Check the subnet's CIDR" in message
     assert fake_aws.actions().count("RunInstances") == MAX_UNHELD + 1
     fake_aws.clear_rules()
-    fake_aws.rule(action="RunInstances", times=1, error=in_use)
+    fake_aws.rule(action="RunInstances", times=1, error=IN_USE)
     assert world.instance(create_vm().ok()[0])["PrivateIpAddress"] == ADDRESS
+
+
+def test_next_type_waits_anew(create_vm: CreateVm, sent: ReadCalls, fake_aws: FakeAws) -> None:
+    """Each type waits for the address on its own: a wait before a shortage does not shorten the next one."""
+    short = {"code": "InsufficientInstanceCapacity", "message": "No.", "status": 400}
+    fake_aws.rule(action="RunInstances", nth=1, times=MAX_UNHELD, error=IN_USE)
+    fake_aws.rule(action="RunInstances", nth=MAX_UNHELD + 1, error=short)
+    fake_aws.rule(action="RunInstances", nth=MAX_UNHELD + 2, times=MAX_UNHELD, error=IN_USE)
+    create_vm({"instance_type_fallbacks": ["t3.small"]}).ok()
+    tried = [each["InstanceType"] for each in sent("RunInstances")]
+    assert tried == ["t3.micro"] * (MAX_UNHELD + 1) + ["t3.small"] * (MAX_UNHELD + 1)
+
+
+def test_address_of_an_own_interface(
+    create_vm: CreateVm, networks: Callable[..., dict[str, Any]], fake_aws: FakeAws
+) -> None:
+    """If interfaces exist before the launch, their addresses are not waited for, nor do they count as strays.
+
+    EC2 gives no such answer then.
+    """
+    fake_aws.rule(action="RunInstances", error=IN_USE)
+    message = create_vm(networks=networks(True)).error["message"]  # noqa: FBT003 - the only argument
+    assert "RunInstances failed with InvalidIPAddress.InUse" in message
+    assert fake_aws.actions().count("RunInstances") == 1

@@ -15,13 +15,7 @@ from bosh_aws_cpi.cpi.identity import client_token
 from bosh_aws_cpi.cpi.undo import Undo, attempt
 from bosh_aws_cpi.cpi.vms.create import launch_outcomes
 from bosh_aws_cpi.cpi.vms.create.interfaces import AddressTaken, address_wait, nic_error
-from bosh_aws_cpi.cpi.vms.create.launch_outcomes import (
-    ADDRESS_RULE,
-    PROFILE_RULE,
-    UNKNOWN_GROUP_RULE,
-    Outcome,
-    Rule,
-)
+from bosh_aws_cpi.cpi.vms.create.launch_outcomes import Outcome, Rule
 from bosh_aws_cpi.cpi.vms.create.spread import group_wait
 from bosh_aws_cpi.cpi.vms.create.vm_plan import VmPlan
 from bosh_aws_cpi.errors import CloudError, VMCreationFailed
@@ -95,7 +89,7 @@ class InstanceCreation:
         log = logger.warning if self._option.skips_placement_group else logger.info
         log("Launching %s", self._option)
         self._arguments = self._run_arguments()
-        self._waits = self._waits_of_launch()
+        self._waits = self._waits_for_launch()
 
     def _follow(self, outcome: Outcome) -> None:
         """Do what the table says, so that the next launch can be tried.
@@ -129,17 +123,17 @@ class InstanceCreation:
                 raise launch_outcomes.failure(self._refusals, self._plan.limits)
             self._begin(allowed, 0)
 
-    def _waits_of_launch(self) -> dict[Rule, timing.Wait]:
-        """What the launch may wait for, by the rule of the outcome."""
-        waits = {PROFILE_RULE: timing.Wait(PROFILE_RULE.wait, "EC2 to know the instance profile")}
+    def _waits_for_launch(self) -> dict[Rule, timing.Wait]:
+        """The waits that make sense for the launch, by the rule of the outcome."""
+        cloud, plan, option, rules = self._cloud, self._plan, self._option, launch_outcomes
+        profile = rules.PROFILE_RULE
+        waits = {profile: timing.Wait(profile.wait, "EC2 to know the instance profile")}
         if not self._created:
-            nic_plan = self._plan.nic_plan_of(self._option)
-            waits[ADDRESS_RULE] = address_wait(
-                ADDRESS_RULE.wait, self._cloud, self._plan, nic_plan.subnet_id, nic_plan.addresses
-            )
-        group = self._plan.spec.spread
-        if group is not None and not self._option.skips_placement_group:
-            waits[UNKNOWN_GROUP_RULE] = group_wait(UNKNOWN_GROUP_RULE.wait, self._cloud, group)
+            nic_plan, taken = plan.nic_plan_of(option), rules.ADDRESS_RULE
+            waits[taken] = address_wait(taken.wait, cloud, plan, nic_plan.subnet_id, nic_plan.addresses)
+        if plan.spec.spread is not None and not option.skips_placement_group:
+            unknown = rules.UNKNOWN_GROUP_RULE
+            waits[unknown] = group_wait(unknown.wait, cloud, plan.spec.spread)
         return waits
 
     def _wait(self, outcome: Outcome) -> Outcome | None:
@@ -179,14 +173,10 @@ class InstanceCreation:
         return {each.client_token: each for each in vms}
 
     def _run_instances(self) -> Instance:
-        """Call RunInstances once, also if AWS does not answer.
-
-        If it fails, the spot request that it may leave open is cancelled.
+        """Call RunInstances; if it fails, cancel the spot request that it may leave open.
 
         Raises:
             _TokenSpent: The client token belongs to another launch.
-            ClientError: EC2 refuses the launch, or a retry after a lost answer.
-            HTTPClientError: EC2 does not answer.
         """
         ec2, token = self._cloud.ec2, self._token(self._option, self._generation)
         launch = partial(launches.run, ec2, self._arguments)

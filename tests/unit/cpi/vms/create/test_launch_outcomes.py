@@ -199,18 +199,19 @@ def test_refused(refusals: list[Exception], rule: Rule, kind: type[CloudError], 
     [
         ("InvalidIPAddress.InUse", "no", outcomes.ADDRESS_RULE, outcomes.ADDRESS_RULE),
         (
-            *("InvalidParameterValue", "Value (a) for parameter iamInstanceProfile is invalid. Invalid IAM "),
+            *("InvalidParameterValue", "Invalid IAM Instance Profile name"),
             *(outcomes.PROFILE_RULE, outcomes.PROFILE_RULE),
         ),
         ("InvalidPlacementGroup.Unknown", "no", outcomes.UNKNOWN_GROUP_RULE, UNANSWERED),
     ],
+    ids=lambda each: each.outcome if isinstance(each, Rule) else "",
 )
 def test_waits(code: str, message: str, rule: Rule, after_a_lost_one: Rule) -> None:
     """A launch waits for what it uses; another one, such as into a group of the operator's, is refused.
 
     A VM that EC2 may have launched into its group is not launched outside of it.
     """
-    error = refusal(code, f"{message}Instance Profile name")
+    error = refusal(code, message)
     assert outcomes.outcome_of_error(error, WAITS).rule is rule
     assert outcomes.outcome_of_error(error).rule is REFUSED
     assert outcomes.outcome_of_error(knowing(error, AFTER_A_LOST_ONE), WAITS).rule is after_a_lost_one
