@@ -8,8 +8,7 @@ from acceptance.lab import Lab, said_to
 from acceptance.patience import NotYet, until
 from acceptance.trials.trial import UNKNOWN_KEY, Seen, Trials
 from bosh_aws_cpi.aws.attachments import is_device_name_taken
-from bosh_aws_cpi.aws.sdk.errors import VOLUME_IN_USE, is_transient
-from bosh_aws_cpi.aws.volumes import NOT_MODIFIABLE
+from bosh_aws_cpi.aws.sdk.errors import NOT_MODIFIABLE, VOLUME_IN_USE, is_transient
 from bosh_aws_cpi.plan.device_names import FURTHER_DISK_NAMES, PERSISTENT_DISK_NAMES
 
 TRIALS = Trials()

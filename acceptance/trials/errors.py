@@ -1,6 +1,6 @@
 """AWS's error codes for ids, tags and whole requests."""
 
-from collections.abc import Set as AbstractSet
+from collections.abc import Container
 from typing import Any
 
 from acceptance.lab import Lab, said_to
@@ -59,7 +59,7 @@ def malformed_ids(lab: Lab) -> Seen:
         "volume": volume,
     }
     is_known = volume.error is not None and is_volume_missing(volume.error)
-    assumed: dict[str, AbstractSet[str]] = {
+    assumed: dict[str, Container[str]] = {
         "instance": INSTANCE_MISSING,
         "AMI": IMAGE_MISSING,
         "volume": {volume.code} if is_known else set(),

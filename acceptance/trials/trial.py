@@ -1,7 +1,6 @@
 """The type of a trial, and helpers for trials."""
 
-from collections.abc import Callable, Mapping
-from collections.abc import Set as AbstractSet
+from collections.abc import Callable, Container, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -25,7 +24,7 @@ class Seen(NamedTuple):
     text: str
 
 
-def compared(said: Mapping[str, Said], assumed: Mapping[str, AbstractSet[str]]) -> Seen:
+def compared(said: Mapping[str, Said], assumed: Mapping[str, Container[str]]) -> Seen:
     """Compare the codes of several answers with the assumed ones."""
     codes = {what: answer.code or "success" for what, answer in said.items()}
     agrees = all(codes[what] in assumed[what] for what in codes)

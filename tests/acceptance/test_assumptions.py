@@ -7,7 +7,7 @@ import pytest
 
 from acceptance import assumptions
 from acceptance.trials import trials
-from bosh_aws_cpi.aws.sdk.translation import by_code
+from bosh_aws_cpi.aws.sdk.codes import table
 
 ASSUMPTIONS = assumptions.read()
 
@@ -26,7 +26,7 @@ def test_codes_of_the_field() -> None:
     """The error codes that are known only from reports are in the table of errors."""
     codes = set(re.findall(r"\b(?:[A-Z][a-z]+){2,}\w*(?:\.\w+)?", ASSUMPTIONS["codes-of-the-field"].text))
     assert "InsufficientCidrBlocks" in codes
-    assert codes <= by_code().keys()
+    assert codes <= {each.code for each in table()}
 
 
 def test_item_that_cannot_be_read(tmp_path: Path) -> None:

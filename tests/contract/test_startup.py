@@ -21,7 +21,9 @@ import os, sys
 from bosh_aws_cpi import __main__
 end = os._exit
 def tell(status):
-    sys.stderr.write("\\nloaded " + " ".join(sorted(sys.modules)))
+    codes = sys.modules.get("bosh_aws_cpi.aws.sdk.codes")
+    read = ["error_codes.txt"] if codes and codes.table.cache_info().misses else []
+    sys.stderr.write("\\nloaded " + " ".join([*sorted(sys.modules), *read]))
     sys.stderr.flush()
     end(status)
 os._exit = tell
@@ -104,6 +106,15 @@ def test_methods_with_aws(fake_aws: FakeAws, method: str, arguments: list[Any], 
     assert "botocore" in heavy(modules)
     assert heavy(modules) <= allowed
     assert other_methods(modules, method) == set()
+
+
+def test_error_codes_when_there_is_one(fake_aws: FakeAws) -> None:
+    """Only an error reads the table of AWS's codes."""
+    executable = telling(fake_aws.endpoint)
+    created = executable.call("create_disk", 1024, {"availability_zone": "us-east-1a"})
+    found, missing = (executable.call("has_disk", each) for each in (created.ok(), DISK))
+    assert [found.ok(), missing.ok()] == [True, False]
+    assert ["error_codes.txt" in loaded(each) for each in (created, found, missing)] == [False, False, True]
 
 
 def test_registry_when_it_is_needed(fake_aws: FakeAws) -> None:

@@ -10,12 +10,14 @@ from bosh_aws_cpi.aws import instances, volumes
 from bosh_aws_cpi.aws.sdk import timing
 from bosh_aws_cpi.aws.sdk.errors import (
     FAILURES,
+    INVALID_VALUE,
+    NOT_ATTACHABLE_YET,
+    NOT_ATTACHED,
+    VOLUME_CHANGING,
     VOLUME_IN_USE,
     call_unless_missing,
-    code_of,
     describe_error,
     has_code,
-    is_volume_changing,
     may_have_taken_effect,
     naming_disk,
     naming_vm,
@@ -41,8 +43,6 @@ Before that, EC2 may still show an attachment that has just ended, or show a ter
 _ATTACHED_STATES: Final = frozenset({"attaching", "attached"})
 _KEEPING_STATES: Final = frozenset({"pending", "running", "stopped"})
 """The states in which a VM does not release its volumes."""
-_NOT_ATTACHED = frozenset({"IncorrectState", "InvalidAttachment.NotFound"})
-_NOT_READY = frozenset({"IncorrectState"})
 
 
 class NameTaken(Exception):
@@ -111,11 +111,11 @@ def _attach_as(client: "EC2Client", disk_cid: str, vm_cid: str, device_name: str
 
     def once_ready() -> str:
         what = f"instance '{vm_cid}' to accept volume '{disk_cid}'"
-        return timing.retry_on_codes(timing.INSTANCE_READY_TO_ATTACH, what, _NOT_READY, call)
+        return timing.retry_on_codes(timing.INSTANCE_READY_TO_ATTACH, what, NOT_ATTACHABLE_YET, call)
 
     def once_changed() -> str:
         what = f"volume '{disk_cid}' to be changed"
-        return timing.retry_on_codes(timing.VOLUME_MODIFIED, what, is_volume_changing, once_ready)
+        return timing.retry_on_codes(timing.VOLUME_MODIFIED, what, VOLUME_CHANGING, once_ready)
 
     def once_released() -> str:
         what = f"volume '{disk_cid}' to be released"
@@ -139,7 +139,7 @@ def _repeat_while_shown(
 
 def is_device_name_taken(error: BaseException) -> bool:
     """Whether EC2 refuses a device name that is in use; EC2 has no error code of its own for this."""
-    return code_of(error) == "InvalidParameterValue" and "already in use" in str(error)
+    return has_code(error, INVALID_VALUE) and "already in use" in str(error)
 
 
 class _Holder:
@@ -220,10 +220,10 @@ def detach(client: "EC2Client", disk_cid: str, vm_cid: str) -> None:
         try:
             client.detach_volume(VolumeId=disk_cid, InstanceId=vm_cid)
         except client.exceptions.ClientError as error:
-            if code_of(error) in _NOT_ATTACHED and may_have_taken_effect(error):
+            if has_code(error, NOT_ATTACHED) and may_have_taken_effect(error):
                 logger.info("Volume '%s' was detached by the call whose answer was lost", disk_cid)
                 return
-            if code_of(error) in _NOT_ATTACHED:
+            if has_code(error, NOT_ATTACHED):
                 raise DiskNotAttached(disk_cid, vm_cid) from error
             raise
 
@@ -234,7 +234,7 @@ def detach_by_force(client: "EC2Client", disk_cid: str, vm_cid: str) -> None:
     """Call DetachVolume with Force, and wait; no error if the volume is not attached."""
     with naming_disk(disk_cid), naming_vm(vm_cid):
         detaching = call_unless_missing(
-            _NOT_ATTACHED, lambda: client.detach_volume(VolumeId=disk_cid, InstanceId=vm_cid, Force=True)
+            NOT_ATTACHED, lambda: client.detach_volume(VolumeId=disk_cid, InstanceId=vm_cid, Force=True)
         )
     if detaching is not None:
         wait_until_detached(client, disk_cid, vm_cid)

@@ -6,8 +6,9 @@ from collections.abc import Callable
 from botocore.exceptions import ClientError
 
 from bosh_aws_cpi.aws.sdk.errors import (
+    DRY_RUN_PASSED,
     EXPLICIT_DENY,
-    code_of,
+    has_code,
     is_error_of_aws,
     is_shortage,
     is_subnet_full,
@@ -15,9 +16,6 @@ from bosh_aws_cpi.aws.sdk.errors import (
 )
 from bosh_aws_cpi.aws.sdk.translation import explain
 from bosh_aws_cpi.jsontext import Json
-
-_WOULD_SUCCEED = "DryRunOperation"
-"""EC2's code when a call without DryRun would succeed (EC2 API reference, RunInstances, DryRun)."""
 
 
 def may_depend_on_tags(refusal: str) -> bool:
@@ -43,7 +41,7 @@ def refusal(call: Callable[..., object], arguments: Json) -> str:
     try:
         call(**arguments, DryRun=True)
     except ClientError as error:
-        if code_of(error) == _WOULD_SUCCEED or is_shortage(error) or is_subnet_full(error):
+        if has_code(error, DRY_RUN_PASSED) or is_shortage(error) or is_subnet_full(error):
             return ""
         if is_transient(error) or not is_error_of_aws(error):
             raise

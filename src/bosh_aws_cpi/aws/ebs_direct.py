@@ -8,7 +8,14 @@ from typing import TYPE_CHECKING, Any, Final
 from botocore.exceptions import ClientError
 
 from bosh_aws_cpi.aws.sdk import timing
-from bosh_aws_cpi.aws.sdk.errors import detail_of, has_code, may_have_taken_effect
+from bosh_aws_cpi.aws.sdk.errors import (
+    BLOCK_INVALID,
+    DIRECT_SNAPSHOT_MISSING,
+    SNAPSHOT_COMPLETED,
+    detail_of,
+    has_code,
+    may_have_taken_effect,
+)
 from bosh_aws_cpi.aws.sdk.idempotency import create_once
 from bosh_aws_cpi.log import logger
 from bosh_aws_cpi.model import Encryption
@@ -18,15 +25,10 @@ if TYPE_CHECKING:
 
 BLOCK_SIZE: Final = 524_288
 """The size of a block in bytes; EBS accepts no other size."""
-_NOT_THERE_YET: Final = frozenset({"ResourceNotFoundException"})
-"""EBS may answer this for a while after StartSnapshot (eventual consistency)."""
-_INVALID: Final = frozenset({"ValidationException"})
 _TRANSIENT_REASONS: Final = frozenset({"CONFLICTING_BLOCK_UPDATE", "WRITE_REQUEST_TIMEOUT"})
 """Transient reasons of a ValidationException, although the request is valid (EBS direct APIs' model)."""
 _BLOCK_NOT_READ: Final = "Failed to read block data"
 """The message of a ValidationException that can be retried (EBS user guide, "Error retries")."""
-_NOT_PENDING: Final = _INVALID | {"ConflictException"}
-"""EBS answers one of these when the snapshot is already completed."""
 _MINUTES_WITHOUT_A_BLOCK: Final = 60
 """EBS cancels an unfinished snapshot after this time without a new block."""
 
@@ -108,7 +110,7 @@ def put(
                 ChecksumAlgorithm="SHA256",
             )
         except ClientError as error:
-            if has_code(error, _NOT_THERE_YET) or _is_transient(error):
+            if has_code(error, DIRECT_SNAPSHOT_MISSING) or _is_transient(error):
                 raise timing.NotYet(str(error)) from error
             raise
         if written["Checksum"] != checksum:  # a proxy's answer lacks this header
@@ -120,7 +122,7 @@ def put(
 
 def _is_transient(error: ClientError) -> bool:
     """Whether EBS refuses a block for a transient reason."""
-    if not has_code(error, _INVALID):
+    if not has_code(error, BLOCK_INVALID):
         return False
     message = str(detail_of(error).get("Message", ""))
     return error.response.get("Reason") in _TRANSIENT_REASONS or _BLOCK_NOT_READ in message
@@ -144,6 +146,6 @@ def complete(client: "EBSClient", snapshot_id: str, digests: Mapping[int, bytes]
             ChecksumAggregationMethod="LINEAR",
         )
     except ClientError as error:
-        if not (may_have_taken_effect(error) and has_code(error, _NOT_PENDING)):
+        if not (may_have_taken_effect(error) and has_code(error, SNAPSHOT_COMPLETED)):
             raise
         logger.info("Snapshot '%s' was completed by the call whose answer was lost", snapshot_id)

@@ -1,10 +1,10 @@
 """Elastic IP addresses."""
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from bosh_aws_cpi.aws import network_interfaces
 from bosh_aws_cpi.aws.sdk import timing
-from bosh_aws_cpi.aws.sdk.errors import ask_or_warn
+from bosh_aws_cpi.aws.sdk.errors import NOT_ASSOCIABLE_YET, ask_or_warn
 from bosh_aws_cpi.aws.sdk.filters import equals
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.log import logger
@@ -13,11 +13,6 @@ from bosh_aws_cpi.records import Record
 if TYPE_CHECKING:
     from mypy_boto3_ec2 import EC2Client
     from mypy_boto3_ec2.type_defs import AddressTypeDef
-
-_NOT_READY: Final = frozenset(
-    {"IncorrectInstanceState", "InvalidInstanceID", "InvalidNetworkInterfaceID.NotFound"}
-)
-"""AssociateAddress may answer one of these when the interface's instance has just started to run."""
 
 
 class ElasticIp(Record):
@@ -79,6 +74,6 @@ def associate(client: "EC2Client", allocation_id: str, nic_id: str, private_ip: 
     timing.retry_on_codes(
         timing.ADDRESS_ASSOCIATED,
         f"network interface '{nic_id}' to accept an elastic IP",
-        _NOT_READY,
+        NOT_ASSOCIABLE_YET,
         lambda: client.associate_address(AllocationId=allocation_id, NetworkInterfaceId=nic_id, **which),
     )

@@ -11,9 +11,9 @@ from bosh_aws_cpi.aws.sdk.errors import (
     FAILURES,
     IMAGE_MISSING,
     UNAUTHORIZED,
+    UNKNOWN_PARAMETER,
     ask_or_warn,
     call_unless_missing,
-    code_of,
     describe_error,
     has_code,
     run_all,
@@ -258,7 +258,7 @@ def deregister(client: "EC2Client", ami_id: str) -> None:
     logger.info("Deregistering AMI '%s'", ami_id)
     timing.discard(
         f"AMI '{ami_id}'",
-        lambda error: has_code(error, IMAGE_MISSING),
+        IMAGE_MISSING,
         lambda: client.deregister_image(ImageId=ami_id),
     )
     _wait_until_gone(client, ami_id)
@@ -344,7 +344,7 @@ def _delete(
         handled.update(each["SnapshotId"] for each in results if each.get("ReturnCode") in _STATE_KNOWN)
 
     what = f"AMI '{ami_id}'"
-    timing.discard(what, lambda error: has_code(error, IMAGE_MISSING), deregister, patience)
+    timing.discard(what, IMAGE_MISSING, deregister, patience)
 
     def delete(find_snapshots: Callable[[], Sequence[str]]) -> None:
         unhandled = [each for each in dict.fromkeys(find_snapshots()) if each not in handled]
@@ -359,7 +359,7 @@ def _deregister(client: "EC2Client", ami_id: str) -> Any:  # noqa: ANN401 - the 
     try:
         return client.deregister_image(ImageId=ami_id, DeleteAssociatedSnapshots=True)
     except client.exceptions.ClientError as error:
-        if code_of(error) != "UnknownParameter":
+        if not has_code(error, UNKNOWN_PARAMETER):
             raise
         return client.deregister_image(ImageId=ami_id)
 

@@ -4,7 +4,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from bosh_aws_cpi.aws.listings import list_by_values
-from bosh_aws_cpi.aws.sdk.errors import ask_or_warn, code_of
+from bosh_aws_cpi.aws.sdk.errors import TYPE_UNKNOWN, ask_or_warn, has_code
 from bosh_aws_cpi.config.aws_config import AwsConfig
 from bosh_aws_cpi.log import logger
 from bosh_aws_cpi.model import InstanceTypeFacts, TypeOption
@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from mypy_boto3_ec2 import EC2Client
 
 
-_UNKNOWN_TYPE = frozenset({"InvalidInstanceType", "InvalidParameterValue"})
 _TYPES_PER_PAGE: Final = 100
 """The maximum page size of DescribeInstanceTypes, which is smaller than EC2's usual maximum."""
 
@@ -40,7 +39,7 @@ def _describe(client: "EC2Client", names: Sequence[str]) -> dict[str, InstanceTy
     try:
         entries = client.describe_instance_types(InstanceTypes=list(names))["InstanceTypes"]  # type: ignore[arg-type]
     except client.exceptions.ClientError as error:
-        if code_of(error) not in _UNKNOWN_TYPE:
+        if not has_code(error, TYPE_UNKNOWN):
             raise
         if len(names) == 1:
             return {}

@@ -4,7 +4,7 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from bosh_aws_cpi.aws.sdk.clients import Clients
-from bosh_aws_cpi.aws.sdk.errors import FAILURES, call_unless_missing, describe_error
+from bosh_aws_cpi.aws.sdk.errors import FAILURES, KMS_KEY_MISSING, call_unless_missing, describe_error
 from bosh_aws_cpi.errors import CloudError
 
 if TYPE_CHECKING:
@@ -16,8 +16,6 @@ _ARN: Final = re.compile(r"arn:aws[a-z-]*:kms:[^:]*:[0-9]{12}:key/.+")
 _ID: Final = re.compile(r"(mrk-)?[0-9a-fA-F-]+")
 ENABLED: Final = "Enabled"
 _SYMMETRIC: Final = "SYMMETRIC_DEFAULT"
-_MISSING: Final = frozenset({"NotFoundException", "InvalidArnException", "ValidationException"})
-"""DescribeKey answers one of these for a key that does not exist, and for a malformed id."""
 
 
 def arn(key: str, region: str, clients: Clients) -> str:
@@ -64,7 +62,7 @@ def state(client: "KMSClient", key: str) -> str | None:
     Args:
         key: The key's ARN, id, alias or alias ARN.
     """
-    metadata = call_unless_missing(_MISSING, lambda: client.describe_key(KeyId=key)["KeyMetadata"])
+    metadata = call_unless_missing(KMS_KEY_MISSING, lambda: client.describe_key(KeyId=key)["KeyMetadata"])
     if metadata is None:
         return None
     spec = metadata.get("KeySpec", _SYMMETRIC)

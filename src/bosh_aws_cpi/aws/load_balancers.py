@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
-from bosh_aws_cpi.aws.sdk import timing
+from bosh_aws_cpi.aws.sdk import errors, timing
 from bosh_aws_cpi.aws.sdk.errors import ask_or_warn, call_unless_missing
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.properties.vm import TargetGroup as Wanted
@@ -21,14 +21,9 @@ _TARGET_TYPES: Final = ("instance", "ip")
 _WITH_SERVER_IDS: Final = frozenset({"QUIC", "TCP_QUIC"})
 """Protocols with which RegisterTargets requires a QuicServerId per target (API model, TargetDescription)."""
 
-_UNKNOWN_INSTANCE: Final = frozenset({"InvalidInstance"})
-_NO_BALANCER: Final = frozenset({"LoadBalancerNotFound"})
-_GROUP_UNKNOWN: Final = frozenset({"TargetGroupNotFound"})
 _DEFAULT_DELAY: Final = 300
 """Seconds (API reference, TargetGroupAttribute)."""
-_NO_TARGET: Final = frozenset({"InvalidTarget", "TargetGroupNotFound"})
-_VPC_UNKNOWN: Final = frozenset({"TargetGroupNotFound", "ValidationError"})
-"""ELB answers ValidationError for an ARN of another account or region: hashicorp/terraform issue 18060."""
+_NO_TARGET: Final = errors.TARGET_REFUSED | errors.TARGET_GROUP_MISSING
 _RECORD: Final = re.compile(r"(arn:[\w:/-]+) (i-[0-9a-f]+|[0-9.]+|[0-9a-f.]*:[0-9a-f:.]*)", re.ASCII)
 """The value of a tag that records a target. Strict, because messages show both parts in a shell command."""
 
@@ -163,7 +158,7 @@ def check(client: "ElasticLoadBalancingClient", names: Sequence[str], vpc_id: st
     """
     for name in dict.fromkeys(names):
         describe = partial(client.describe_load_balancers, LoadBalancerNames=[name])
-        description = call_unless_missing(_NO_BALANCER, describe)
+        description = call_unless_missing(errors.BALANCER_MISSING, describe)
         if description is None:
             raise CloudError(
                 f"Could not find classic load balancer `{name}'. Region {client.meta.region_name} has none "
@@ -180,7 +175,8 @@ def check(client: "ElasticLoadBalancingClient", names: Sequence[str], vpc_id: st
 def vpc_of(client: "ElasticLoadBalancingv2Client", group_arn: str) -> str | None:
     """DescribeTargetGroups: a target group's VPC; None if the account has no such group in the region."""
     answer = call_unless_missing(
-        _VPC_UNKNOWN, lambda: client.describe_target_groups(TargetGroupArns=[group_arn])
+        errors.TARGET_GROUP_MISSING | errors.TARGET_GROUP_FOREIGN,
+        lambda: client.describe_target_groups(TargetGroupArns=[group_arn]),
     )
     return answer["TargetGroups"][0].get("VpcId") if answer else None
 
@@ -190,7 +186,7 @@ def add_target(client: "ElasticLoadBalancingv2Client", target: Target) -> None:
     timing.retry_on_codes(
         timing.TARGET_KNOWN,
         f"target group '{target.group_arn}' to accept {target}",
-        frozenset({"InvalidTarget"}),
+        errors.TARGET_REFUSED,
         lambda: client.register_targets(TargetGroupArn=target.group_arn, Targets=[_description(target)]),
     )
 
@@ -216,7 +212,7 @@ def add(client: "ElasticLoadBalancingClient", name: str, vm_cid: str) -> None:
     timing.retry_on_codes(
         timing.TARGET_KNOWN,
         f"load balancer '{name}' to accept '{vm_cid}'",
-        _UNKNOWN_INSTANCE,
+        errors.NOT_IN_BALANCER,
         lambda: client.register_instances_with_load_balancer(
             LoadBalancerName=name, Instances=[{"InstanceId": vm_cid}]
         ),
@@ -226,7 +222,7 @@ def add(client: "ElasticLoadBalancingClient", name: str, vm_cid: str) -> None:
 def remove(client: "ElasticLoadBalancingClient", name: str, vm_cid: str) -> None:
     """Call DeregisterInstancesFromLoadBalancer; no error if the instance is not registered."""
     call_unless_missing(
-        _UNKNOWN_INSTANCE,
+        errors.NOT_IN_BALANCER,
         lambda: client.deregister_instances_from_load_balancer(
             LoadBalancerName=name, Instances=[{"InstanceId": vm_cid}]
         ),
@@ -256,7 +252,7 @@ def targets_at(
     """The registrations of addresses with target groups of type ip in a VPC; each group is queried."""
     for group_arn in _groups_in(client, vpc_id, "ip"):
         describe = partial(client.describe_target_health, TargetGroupArn=group_arn)
-        answer = call_unless_missing(_GROUP_UNKNOWN, describe)
+        answer = call_unless_missing(errors.TARGET_GROUP_MISSING, describe)
         for entry in answer["TargetHealthDescriptions"] if answer else ():
             if entry["Target"]["Id"] in addresses:
                 yield Target(group_arn, entry["Target"]["Id"], entry["Target"].get("Port"))
@@ -326,7 +322,7 @@ def _target_group(
             "Correct lb_target_groups"
         )
     which: Any = {"TargetGroupArns": [wanted.arn]} if wanted.arn else {"Names": [str(wanted)]}
-    answer = call_unless_missing(_GROUP_UNKNOWN, lambda: client.describe_target_groups(**which))
+    answer = call_unless_missing(errors.TARGET_GROUP_MISSING, lambda: client.describe_target_groups(**which))
     if answer is None:
         raise CloudError(
             f"Could not find ALB target group `{wanted}'. Region {region} has none of that name or ARN: "

@@ -5,7 +5,7 @@ from ipaddress import ip_address, ip_network
 from typing import TYPE_CHECKING, Any
 
 from bosh_aws_cpi.aws.sdk import errors, timing
-from bosh_aws_cpi.aws.sdk.errors import ask_or_warn, call_unless_missing, has_code, try_delete
+from bosh_aws_cpi.aws.sdk.errors import ask_or_warn, call_unless_missing, try_delete
 from bosh_aws_cpi.aws.sdk.filters import by_tags, equals
 from bosh_aws_cpi.aws.sdk.idempotency import create_once, tags_of
 from bosh_aws_cpi.errors import CloudError
@@ -188,7 +188,7 @@ def discard(client: "EC2Client", nic_id: str, *, was_seen: bool) -> None:
 
     timing.discard(
         f"network interface '{nic_id}'",
-        lambda error: has_code(error, errors.NIC_MISSING),
+        errors.NIC_MISSING,
         delete,
         timing.AT_ONCE if was_seen else timing.VISIBLE,
     )

@@ -3,7 +3,13 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from bosh_aws_cpi.aws.sdk.errors import call_unless_missing, code_of, has_code
+from bosh_aws_cpi.aws.sdk.errors import (
+    INVALID_VALUE,
+    ROUTE_EXISTS,
+    ROUTE_MISSING,
+    call_unless_missing,
+    has_code,
+)
 from bosh_aws_cpi.aws.sdk.filters import equals
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.jsontext import Json
@@ -13,7 +19,6 @@ if TYPE_CHECKING:
     from mypy_boto3_ec2 import EC2Client
 
 _DESTINATIONS: Final = ("DestinationCidrBlock", "DestinationIpv6CidrBlock", "DestinationPrefixListId")
-_NO_ROUTE: Final = frozenset({"InvalidRoute.NotFound"})
 _TARGETS: Final = (
     "NetworkInterfaceId",
     "NatGatewayId",
@@ -88,7 +93,7 @@ def create(client: "EC2Client", table_id: str, destination: str, target: Json) -
     try:
         client.create_route(RouteTableId=table_id, **_cidr(destination), **target)
     except client.exceptions.ClientError as error:
-        if code_of(error) == "RouteAlreadyExists":
+        if has_code(error, ROUTE_EXISTS):
             return False
         raise
     return True
@@ -103,8 +108,8 @@ def replace(client: "EC2Client", table_id: str, destination: str, target: Json) 
     try:
         client.replace_route(RouteTableId=table_id, **_cidr(destination), **target)
     except client.exceptions.ClientError as error:
-        is_missing = "no route" in str(error) and code_of(error) == "InvalidParameterValue"
-        if has_code(error, _NO_ROUTE) or is_missing:
+        is_missing = "no route" in str(error) and has_code(error, INVALID_VALUE)
+        if has_code(error, ROUTE_MISSING) or is_missing:
             return False
         raise
     return True
@@ -112,7 +117,9 @@ def replace(client: "EC2Client", table_id: str, destination: str, target: Json) 
 
 def delete(client: "EC2Client", table_id: str, destination: str) -> None:
     """Call DeleteRoute; no error if the route is already gone."""
-    call_unless_missing(_NO_ROUTE, lambda: client.delete_route(RouteTableId=table_id, **_cidr(destination)))
+    call_unless_missing(
+        ROUTE_MISSING, lambda: client.delete_route(RouteTableId=table_id, **_cidr(destination))
+    )
 
 
 def find(client: "EC2Client", table_id: str, destination: str) -> Route | None:

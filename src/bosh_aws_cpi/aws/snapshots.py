@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from bosh_aws_cpi.aws.sdk import timing
-from bosh_aws_cpi.aws.sdk.errors import SNAPSHOT_MISSING, has_code, naming_disk
+from bosh_aws_cpi.aws.sdk.errors import SNAPSHOT_IN_USE, SNAPSHOT_MISSING, has_code, naming_disk
 from bosh_aws_cpi.aws.sdk.filters import by_tags, equals
 from bosh_aws_cpi.aws.sdk.idempotency import WITHOUT_TOKEN, create_once, has_tags, is_recent, tags_of
 from bosh_aws_cpi.errors import CloudError
@@ -16,7 +16,6 @@ from bosh_aws_cpi.tag_names import DISK_METADATA
 if TYPE_CHECKING:
     from mypy_boto3_ec2 import EC2Client
 
-_IN_USE: Final = frozenset({"InvalidSnapshot.InUse"})
 _FAILED: Final = frozenset({"error"})
 _AMI: Final = re.compile(r"\bami-[0-9a-f]+\b")
 _NO_VOLUME: Final = "vol-ffffffff"
@@ -142,7 +141,7 @@ def delete(client: "EC2Client", snapshot_id: str, of_ami: str | None = None) -> 
                 if of_ami is None and is_shown_again():
                     raise timing.NotYet(str(error)) from error
                 logger.info("Snapshot '%s' is already gone", snapshot_id)
-            elif of_ami is None or not has_code(error, _IN_USE):
+            elif of_ami is None or not has_code(error, SNAPSHOT_IN_USE):
                 raise
             elif _is_used_by_another(error, of_ami):
                 return False
@@ -159,11 +158,11 @@ def discard(client: "EC2Client", snapshot_id: str) -> None:
     logger.info("Deleting snapshot '%s'", snapshot_id)
     timing.discard(
         f"snapshot '{snapshot_id}'",
-        lambda error: has_code(error, SNAPSHOT_MISSING),
+        SNAPSHOT_MISSING,
         lambda: timing.retry_on_codes(  # EC2 may believe that the deregistered AMI still uses the snapshot
             timing.SNAPSHOT_RELEASED,
             f"snapshot '{snapshot_id}' to be released",
-            _IN_USE,
+            SNAPSHOT_IN_USE,
             lambda: client.delete_snapshot(SnapshotId=snapshot_id),
         ),
     )

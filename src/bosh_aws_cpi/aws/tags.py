@@ -11,8 +11,6 @@ from bosh_aws_cpi.tag_names import DISK_METADATA, VM_METADATA
 if TYPE_CHECKING:
     from mypy_boto3_ec2 import EC2Client
 
-_BUSY: Final = frozenset({"ConcurrentTagAccess"})
-"""Two calls tag a resource at once, for example set_vm_metadata and an operator."""
 _MAX_CALLS: Final = 50
 """The maximum number of calls that each create one tag; a resource can have 50 tags."""
 TO_BE_DELETED: Final = {"Name": "to be deleted"}
@@ -143,7 +141,7 @@ def _create(
     timing.retry_on_codes(
         patience,
         f"{', '.join(resource_ids)} to accept tags",
-        lambda error: has_code(error, _BUSY) or (has_code(error, errors.NOT_FOUND_YET) and is_shown()),
+        lambda error: errors.TAGS_BUSY(error) or (errors.NOT_FOUND_YET(error) and is_shown()),
         lambda: client.create_tags(
             Resources=list(resource_ids),
             Tags=[{"Key": key, "Value": value} for key, value in tags.items()],

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from bosh_aws_cpi.aws.sdk import timing
 from bosh_aws_cpi.aws.sdk.errors import (
+    MODIFICATION_MISSING,
+    NOT_MODIFIABLE,
     TOKEN_SPENT,
     VOLUME_IN_USE,
     VOLUME_MISSING,
@@ -36,21 +38,8 @@ Result = TypeVar("Result")
 DELETED_STATES = frozenset({"deleting", "deleted"})
 _FAILED_STATES = DELETED_STATES | {"error"}
 _READY_STATES = frozenset({"available", "in-use"})
-NOT_MODIFIABLE: Final = frozenset(
-    {
-        "IncorrectModificationState",
-        "UnsupportedOperation",
-        "VolumeModificationRateExceeded",
-        "VolumeModificationSizeLimitExceeded",
-    }
-)
-"""ModifyVolume answers one of these if the volume can't be changed now, ever, or in this account."""
-_NO_MODIFICATION: Final = frozenset({"InvalidVolumeModification.NotFound"})
 _MODIFIED: Final = frozenset({"optimizing", "completed"})
 _MODIFYING: Final = frozenset({"modifying", "optimizing"})
-COPY_LIMIT_REACHED: Final = frozenset({"CopyVolumesLimitExceeded"})
-"""CopyVolumes answers this while the quota of concurrent copies in the region, 5 by default, is used up
-(EBS user guide, "Copy an Amazon EBS volume")."""
 
 
 class VolumeNotCreated(CloudError):
@@ -406,7 +395,7 @@ def _latest(client: "EC2Client", disk_cid: str) -> Any:  # noqa: ANN401 - the SD
     """The latest modification of a volume; empty if EC2 shows none."""
     filters = [equals("volume-id", disk_cid)]
     answer = call_unless_missing(
-        _NO_MODIFICATION, lambda: client.describe_volumes_modifications(Filters=filters)
+        MODIFICATION_MISSING, lambda: client.describe_volumes_modifications(Filters=filters)
     )
     shown = answer["VolumesModifications"] if answer else []
     oldest_first = sorted(shown, key=lambda each: str(each.get("StartTime", "")))

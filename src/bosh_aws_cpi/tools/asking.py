@@ -33,11 +33,6 @@ RETRIES: Final = 1
 """A low number: an unreachable service costs little time. Throttled calls have their own limit."""
 _ASSUME: Final = "sts:AssumeRole"
 _LATER: Final = "Repeat this command later"
-_OF_ACCOUNT: Final = errors.code_set("Blocked OptInRequired PendingVerification")
-_KEYS_REFUSED: Final = (
-    errors.SESSION_ENDED | errors.BAD_SIGNATURE | errors.code_set("AuthFailure") | _OF_ACCOUNT
-)
-"""Error codes about the keys, the clock or the account: with them every call fails."""
 _SOURCES: Final = {
     "static": "aws.access_key_id and aws.secret_access_key",
     "env_or_profile": "the environment or the instance profile",
@@ -248,12 +243,12 @@ def role_error(config: AwsConfig, error: Exception) -> CloudError | None:
 
 def speaks_of_keys(error: ClientError) -> bool:
     """Whether an error means that AWS does not accept the keys."""
-    return has_code(error, _KEYS_REFUSED)
+    return has_code(error, errors.KEYS_REFUSED)
 
 
 def keys_error(config: AwsConfig, error: ClientError) -> CloudError:
     """The error for keys that AWS does not accept, or whose account it does not serve in the region."""
-    if has_code(error, _OF_ACCOUNT):
+    if has_code(error, errors.ACCOUNT_NOT_SERVED):
         return CloudError(f"AWS does not serve the account in region '{config.region}': {explain(error)}")
     return CloudError(f"AWS does not accept the keys of {_keys(config)}: {explain(error)}")
 
@@ -264,6 +259,6 @@ def _keys(config: AwsConfig) -> str:
 
 def other_keys(service: str, error: ClientError) -> str:
     """Describe a service that refuses keys or an account that other services accept."""
-    if has_code(error, _OF_ACCOUNT):
+    if has_code(error, errors.ACCOUNT_NOT_SERVED):
         return f"it does not serve the account: {explain(error)}"
     return f"it refuses the keys that other services accept ({code_of(error)}): check {endpoint(service)}"

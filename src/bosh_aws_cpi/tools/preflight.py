@@ -17,10 +17,20 @@ from botocore.exceptions import ClientError
 from bosh_aws_cpi.aws.ebs_direct import BLOCK_SIZE
 from bosh_aws_cpi.aws.sdk.clients import CommandClients
 from bosh_aws_cpi.aws.sdk.errors import (
+    BALANCER_MISSING,
+    DIRECT_SNAPSHOT_MISSING,
+    DRY_RUN_PASSED,
+    IMAGE_MISSING,
+    NOT_IN_BALANCER,
     OWN_POLICY,
+    TARGET_GROUP_MISSING,
+    TARGET_REFUSED,
     UNAUTHORIZED,
+    VOLUME_MISSING,
+    Codes,
     code_of,
     describe_error,
+    has_code,
     message_of,
     policy_remedy,
 )
@@ -39,8 +49,6 @@ _WIDTH: Final = max(map(len, FEATURES)) + 4
 State = Literal["allowed", "missing", "not checkable", "no verdict"]
 """Not checkable: no call can show it. No verdict: a call could, but AWS gave an unexpected answer."""
 
-_NO_SUCH_ID: Final = ("NotFound", "Malformed", "InvalidID", "InvalidAMIID.Unavailable")
-"""Endings of the error codes for an id that does not exist."""
 _ARN: Final = re.compile(r"arn:([\w-]+):[^:]*:[^:]*:(\d+):")
 """An ARN; its groups are partition and account."""
 SERVICES: Final = {
@@ -57,9 +65,9 @@ NOT_CHECKABLE: Final = {action: row.unprobed for action, row in ACTIONS.items() 
 FIRST_CALLS: Final = frozenset({"ec2:DescribeAvailabilityZones", "sts:AssumeRole"})
 """Actions that preflight's first calls check."""
 _PERMITTED: Final = {
-    "elb": frozenset({"LoadBalancerNotFound", "InvalidInstance"}),
-    "elbv2": frozenset({"TargetGroupNotFound", "InvalidTarget"}),
-    "ebs": frozenset({"ResourceNotFoundException"}),
+    "elb": BALANCER_MISSING | NOT_IN_BALANCER,
+    "elbv2": TARGET_GROUP_MISSING | TARGET_REFUSED,
+    "ebs": DIRECT_SNAPSHOT_MISSING,
 }
 """The error codes of services that look up what a call names only after they have checked the permission."""
 _DESCRIPTION: Final = """\
@@ -81,7 +89,7 @@ class Probe(Record):
     service: str
     operation: str
     parameters: Mapping[str, Any] = EMPTY
-    permitted: frozenset[str] = frozenset()
+    permitted: Codes = DRY_RUN_PASSED
 
 
 class Verdict(Record):
@@ -294,7 +302,7 @@ def _probe(action: str, parameters: Mapping[str, Any]) -> Probe:
         block = bytes(BLOCK_SIZE)
         digest = {"Checksum": b64encode(sha256(block).digest()).decode(), "ChecksumAlgorithm": "SHA256"}
         parameters = {**parameters, "BlockData": block, "DataLength": len(block), **digest}
-    return Probe(service, operation, parameters, _PERMITTED.get(service, frozenset()))
+    return Probe(service, operation, parameters, _PERMITTED.get(service, DRY_RUN_PASSED))
 
 
 def _fill(value: Any, words: Mapping[str, str]) -> Any:  # noqa: ANN401 - parameters of a call
@@ -377,7 +385,7 @@ class _Examination:
         dry_run = {"DryRun": True} if "DryRun" in members else {}
         return getattr(client, xform_name(probe.operation))(**probe.parameters, **dry_run)
 
-    def _judge(self, service: str, answer: object, permitted: frozenset[str] = frozenset()) -> Verdict:
+    def _judge(self, service: str, answer: object, permitted: Codes = DRY_RUN_PASSED) -> Verdict:
         """The verdict for what a call returned."""
         if not isinstance(answer, NoAnswer):
             return _ALLOWED
@@ -392,7 +400,7 @@ class _Examination:
         return _FAILS
 
 
-def verdict_of(error: ClientError, permitted: frozenset[str]) -> Verdict:
+def verdict_of(error: ClientError, permitted: Codes) -> Verdict:
     """The verdict for an error.
 
     EC2 does not promise to check the permission before it looks up an id, so its "not found" proves
@@ -403,11 +411,11 @@ def verdict_of(error: ClientError, permitted: frozenset[str]) -> Verdict:
         permitted: The codes that the service answers only after it has checked the permission.
     """
     code = code_of(error)
-    if code == "DryRunOperation" or code in permitted:
+    if has_code(error, permitted):
         return _ALLOWED
-    if code in UNAUTHORIZED:
+    if has_code(error, UNAUTHORIZED):
         remedy = policy_remedy(error)
         return Verdict("missing", "" if OWN_POLICY in remedy else remedy)
-    if code.endswith(_NO_SUCH_ID):
+    if code.endswith(("NotFound", "Malformed")) or has_code(error, VOLUME_MISSING | IMAGE_MISSING):
         return Verdict("not checkable", f"answered with {code}, which proves nothing")
     return Verdict("no verdict", f"answered with {code}: {message_of(error)}")

@@ -80,7 +80,7 @@ def test_create_without_an_answer(ec2: Stub, clock: Clock, how: str) -> None:
 def test_not_created(ec2: Stub, clock: Clock) -> None:
     """A refusal is an error at once, for a spent token of its own type; a lost volume is one in the end."""
     ec2.lay("create_volume", "VolumeLimitExceeded", "throttled VolumeLimitExceeded", *TOKEN_SPENT, **CREATE)
-    for error in (ClientError, ClientError, *[volumes.VolumeNotCreated] * len(TOKEN_SPENT)):
+    for error in (ClientError, ClientError, *[volumes.VolumeNotCreated] * len([*TOKEN_SPENT])):
         with pytest.raises(error):
             volumes.create(ec2.client, CREATE, MARK)
     assert clock.pauses == []

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from botocore.exceptions import ClientError, ParamValidationError, ReadTimeoutError
 
+from bosh_aws_cpi.aws.sdk.errors import BALANCER_MISSING, DRY_RUN_PASSED
 from bosh_aws_cpi.call_statistics import CallStatistics
 from bosh_aws_cpi.cpi.cloud import Cloud
 from bosh_aws_cpi.errors import CloudError
@@ -37,7 +38,7 @@ def test_judged(code: str, state: str) -> None:
 
     Any other code is no verdict.
     """
-    verdict = verdict_of(answered(code), frozenset({"LoadBalancerNotFound"}))
+    verdict = verdict_of(answered(code), BALANCER_MISSING | DRY_RUN_PASSED)
     assert verdict.state == state
     assert (code in verdict.why) is (state not in {"allowed", "missing"})
 

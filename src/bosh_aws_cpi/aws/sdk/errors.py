@@ -1,6 +1,6 @@
-"""AWS's errors: the codes that the program handles, predicates, and the details of an error.
+"""AWS's errors: the sets of codes that the program handles, predicates, and the details of an error.
 
-`translation` has the remedies, and converts AWS's errors to the CPI's errors.
+`codes` has the codes with their remedies; `translation` converts AWS's errors to the CPI's errors.
 """
 
 import re
@@ -26,113 +26,124 @@ from bosh_aws_cpi.log import logger
 Result = TypeVar("Result")
 
 
-def code_set(text: str) -> frozenset[str]:
-    """The set of the error codes in a text, which are separated by spaces."""
-    return frozenset(text.split())
+class Codes:
+    """A set of AWS's error codes, which the table `codes` defines; only errors need to read it."""
+
+    def __init__(self, *names: str) -> None:
+        """Name the sets in the table that the set consists of."""
+        self.names = names
+
+    def __or__(self, other: "Codes") -> "Codes":
+        return Codes(*self.names, *other.names)
+
+    def __call__(self, error: BaseException | None) -> bool:
+        """Whether AWS answered with one of the codes."""
+        return isinstance(error, ClientError) and self._has(code_of(error), message_of(error))
+
+    def __contains__(self, code: object) -> bool:
+        return isinstance(code, str) and self._has(code)
+
+    def __iter__(self) -> Iterator[str]:
+        from bosh_aws_cpi.aws.sdk.codes import table  # noqa: PLC0415 - see `_has`
+
+        plain = (each for each in table() if each.is_plain)
+        return (each.code for each in plain if not each.sets.isdisjoint(self.names))
+
+    def _has(self, code: str, message: str = "") -> bool:
+        from bosh_aws_cpi.aws.sdk.codes import sets_of  # noqa: PLC0415 - no call that succeeds needs it
+
+        return not sets_of(code, message).isdisjoint(self.names)
 
 
-INVALID_VALUE: Final = code_set("InvalidParameterValue")
-INVALID_PARAMETER: Final = INVALID_VALUE | code_set(
-    "InvalidParameter InvalidParameterCombination InvalidParameterDependency UnsupportedOperation"
-)
-UNKNOWN_PARAMETER: Final = code_set("UnknownParameter")
-INSTANCE_STATE: Final = code_set("IncorrectInstanceState")
-MALFORMED_ID: Final = code_set("InvalidID")
-"""CreateTags' code for a malformed id."""
-INSTANCE_MISSING: Final = code_set("InvalidInstanceID.NotFound InvalidInstanceID.Malformed")
-VOLUME_MISSING: Final = code_set("InvalidVolume.NotFound InvalidVolumeID.Malformed") | MALFORMED_ID
-IMAGE_MISSING: Final = code_set("InvalidAMIID.NotFound InvalidAMIID.Malformed InvalidAMIID.Unavailable")
-SNAPSHOT_MISSING: Final = code_set("InvalidSnapshot.NotFound InvalidSnapshotID.Malformed")
-NIC_MISSING: Final = code_set("InvalidNetworkInterfaceID.NotFound InvalidNetworkInterfaceId.Malformed")
-SUBNET_MISSING: Final = code_set(
-    "InvalidSubnet InvalidSubnetID.Malformed InvalidSubnetID.NotFound "
-    "InvalidSubnetId.Malformed InvalidSubnetId.NotFound"
-)
-"""EC2 documents the first three; users also report the other spelling."""
-_MISSING: Final = INSTANCE_MISSING | VOLUME_MISSING | IMAGE_MISSING | SNAPSHOT_MISSING
-NOT_FOUND_YET: Final = frozenset(
-    code for code in _MISSING | NIC_MISSING | SUBNET_MISSING if code.endswith(".NotFound")
-)
+INVALID_VALUE: Final = Codes("INVALID_VALUE")
+UNKNOWN_PARAMETER: Final = Codes("UNKNOWN_PARAMETER")
+INSTANCE_MISSING: Final = Codes("INSTANCE_MISSING")
+VOLUME_MISSING: Final = Codes("VOLUME_MISSING")
+IMAGE_MISSING: Final = Codes("IMAGE_MISSING")
+SNAPSHOT_MISSING: Final = Codes("SNAPSHOT_MISSING")
+DIRECT_SNAPSHOT_MISSING: Final = Codes("DIRECT_SNAPSHOT_MISSING")
+"""The EBS direct APIs may answer this for a while after StartSnapshot (eventual consistency)."""
+NIC_MISSING: Final = Codes("NIC_MISSING")
+SUBNET_MISSING: Final = Codes("SUBNET_MISSING")
+ROUTE_MISSING: Final = Codes("ROUTE_MISSING")
+GROUP_MISSING: Final = Codes("GROUP_MISSING")
+MODIFICATION_MISSING: Final = Codes("MODIFICATION_MISSING")
+BALANCER_MISSING: Final = Codes("BALANCER_MISSING")
+TARGET_GROUP_MISSING: Final = Codes("TARGET_GROUP_MISSING")
+KMS_KEY_MISSING: Final = Codes("KMS_KEY_MISSING")
+"""DescribeKey's codes for a key that does not exist, and for a malformed id."""
+TYPE_UNKNOWN: Final = Codes("TYPE_UNKNOWN")
+NOT_FOUND_YET: Final = Codes("NOT_FOUND_YET")
 """AWS may answer one of these for a resource that was just created (eventual consistency)."""
-SUBNET_USED: Final = code_set("DependencyViolation")
+SUBNET_USED: Final = Codes("SUBNET_USED")
 """DeleteSubnet's code while the subnet has interfaces."""
-RANGE_TAKEN: Final = code_set("InvalidSubnet.Conflict")
+RANGE_TAKEN: Final = Codes("RANGE_TAKEN")
 """CreateSubnet's code for a range that overlaps the range of another subnet."""
-GROUP_QUOTA_REACHED: Final = code_set("PlacementGroupLimitExceeded")
-GROUP_EXISTS: Final = code_set("InvalidPlacementGroup.Duplicate")
-GROUP_MISSING: Final = code_set("InvalidPlacementGroup.Unknown")
-GROUP_IN_USE: Final = code_set("InvalidPlacementGroup.InUse")
+ADDRESS_TAKEN: Final = Codes("ADDRESS_TAKEN")
+GROUP_EXISTS: Final = Codes("GROUP_EXISTS")
+GROUP_IN_USE: Final = Codes("GROUP_IN_USE")
 """DeletePlacementGroup's code while an instance of the group is not terminated."""
-VOLUME_IN_USE: Final = code_set("VolumeInUse")
-NIC_IN_USE: Final = code_set("InvalidNetworkInterface.InUse") | INVALID_VALUE
+ROUTE_EXISTS: Final = Codes("ROUTE_EXISTS")
+VOLUME_IN_USE: Final = Codes("VOLUME_IN_USE")
+SNAPSHOT_IN_USE: Final = Codes("SNAPSHOT_IN_USE")
+NIC_IN_USE: Final = Codes("NIC_IN_USE")
 """DeleteNetworkInterface answers InvalidParameterValue while EC2 is still detaching the interface."""
-TAG_REFUSED: Final = code_set("TagLimitExceeded") | INVALID_VALUE
-UNTAGGABLE: Final = TAG_REFUSED | NOT_FOUND_YET | MALFORMED_ID
+NOT_ATTACHED: Final = Codes("NOT_ATTACHED")
+NOT_ATTACHABLE_YET: Final = Codes("NOT_ATTACHABLE_YET")
+NOT_ASSOCIABLE_YET: Final = Codes("NOT_ASSOCIABLE_YET")
+"""AssociateAddress may answer one of these when the interface's instance has just started to run."""
+NOT_MODIFIABLE: Final = Codes("NOT_MODIFIABLE")
+"""ModifyVolume answers one of these if the volume can't be changed now, ever, or in this account."""
+COPY_LIMIT_REACHED: Final = Codes("COPY_LIMIT_REACHED")
+"""CopyVolumes answers this while the quota of concurrent copies in the region, 5 by default, is used up
+(EBS user guide, "Copy an Amazon EBS volume")."""
+BLOCK_INVALID: Final = Codes("BLOCK_INVALID")
+SNAPSHOT_COMPLETED: Final = Codes("SNAPSHOT_COMPLETED")
+"""CompleteSnapshot's codes when the snapshot is already completed."""
+NOT_IN_BALANCER: Final = Codes("NOT_IN_BALANCER")
+TARGET_REFUSED: Final = Codes("TARGET_REFUSED")
+TARGET_GROUP_FOREIGN: Final = Codes("TARGET_GROUP_FOREIGN")
+"""DescribeTargetGroups' code for an ARN of another account or region."""
+TAG_REFUSED: Final = Codes("TAG_REFUSED")
+TAGS_BUSY: Final = Codes("TAGS_BUSY")
+"""Two calls tag a resource at once, for example set_vm_metadata and an operator."""
+UNTAGGABLE: Final = TAG_REFUSED | NOT_FOUND_YET | Codes("MALFORMED_ID")
 """Codes that may concern only one of several resources, so that the others may accept the tags."""
-QUOTA_REACHED: Final = code_set("InstanceLimitExceeded MaxSpotInstanceCountExceeded VcpuLimitExceeded")
-RESERVATION_FULL: Final = code_set("ReservationCapacityExceeded")
-NO_HOST: Final = code_set("IncompatibleHostRequirements UnavailableHostRequirements")
-PRICE_TOO_LOW: Final = code_set("SpotMaxPriceTooLow")
-NOT_OFFERED: Final = code_set("Unsupported")
-"""The zone does not offer the instance type."""
-TYPE_SHORTAGE: Final = code_set(
-    "InsufficientCapacity InsufficientCapacityOnHost InsufficientHostCapacity InsufficientInstanceCapacity "
-    "InsufficientReservedInstanceCapacity InsufficientReservedInstancesCapacity UnfulfillableCapacity"
-)
-NO_CAPACITY: Final = QUOTA_REACHED | RESERVATION_FULL | NO_HOST | PRICE_TOO_LOW | NOT_OFFERED | TYPE_SHORTAGE
+QUOTA_REACHED: Final = Codes("QUOTA_REACHED")
+NO_CAPACITY: Final = Codes("NO_CAPACITY")
 """RunInstances' codes when the instance type can't be launched here and now, but another type may work.
 
-Some of these codes come with HTTP 500."""
-CAPACITY_BLOCK_PENDING: Final = code_set("InvalidCapacityReservationState.PendingActivation")
-RESERVATION_CLOSED: Final = code_set("InvalidCapacityReservationState.Unavailable") | CAPACITY_BLOCK_PENDING
-"""RunInstances' codes for an interruptible reservation that EC2 takes back, and for a capacity block that has
-not begun (aws/karpenter-provider-aws, its errors for reserved capacity)."""
-AWS_FAULT: Final = code_set("InternalError InternalFailure ServerInternal ServiceUnavailable Unavailable")
-"""RunInstances' codes for a fault of AWS: a retry may succeed."""
-NO_PREFIX: Final = code_set("InsufficientCidrBlocks")
-NO_ADDRESS: Final = code_set("InsufficientFreeAddressesInSubnet")
-NO_ADDRESS_WORDS: Final = "sufficient free ipv[46] addresses or prefixes"
-"""CreateNetworkInterface's message for a full subnet, under the code InvalidParameterValue.
-
-AWS Support, quoted in cilium/cilium pull request 31016; seen in aws/amazon-vpc-cni-k8s issue 3105.
+Some of these codes come with HTTP 500. Unknown codes Insufficient…Capacity… count, too. A shortage of volumes
+or addresses does not count, because it concerns all instance types alike.
 """
-SHUTDOWN_NOT_SKIPPED: Final = INVALID_PARAMETER | UNKNOWN_PARAMETER | INSTANCE_STATE | NOT_OFFERED
+SUBNET_FULL: Final = Codes("SUBNET_FULL")
+"""EC2 may report this with the code InvalidParameterValue."""
+RESERVATION_CLOSED: Final = Codes("RESERVATION_CLOSED")
+"""RunInstances' codes for an interruptible reservation that EC2 takes back, and for a capacity block that has
+not begun."""
+AWS_FAULT: Final = Codes("AWS_FAULT")
+"""RunInstances' codes for a fault of AWS: a retry may succeed."""
+SHUTDOWN_NOT_SKIPPED: Final = Codes("SHUTDOWN_NOT_SKIPPED")
 """TerminateInstances may answer one of these where EC2 does not support SkipOsShutdown."""
-ARGUMENTS_DIFFER: Final = code_set("IdempotentParameterMismatch")
-TOKEN_SPENT: Final = code_set("IdempotentInstanceTerminated") | ARGUMENTS_DIFFER
+TOKEN_SPENT: Final = Codes("TOKEN_SPENT")
 """The client token belongs to an earlier call, whose instance is gone, or whose arguments differ."""
-UNAUTHORIZED: Final = code_set("UnauthorizedOperation AccessDenied AccessDeniedException")
-"""EC2's code, and the codes of the other services."""
-EXPIRED: Final = code_set("ExpiredToken ExpiredTokenException")
-CLOCK_DIFFERS: Final = code_set("RequestExpired")
-BAD_SIGNATURE: Final = code_set(
-    "SignatureDoesNotMatch IncompleteSignature MissingAuthenticationToken InvalidSignatureException"
-)
-SESSION_ENDED: Final = EXPIRED | CLOCK_DIFFERS | code_set("InvalidClientTokenId UnrecognizedClientException")
+UNAUTHORIZED: Final = Codes("UNAUTHORIZED")
+DRY_RUN_PASSED: Final = Codes("DRY_RUN_PASSED")
+SESSION_ENDED: Final = Codes("SESSION_ENDED")
 """AWS does not accept the keys, for example because they have expired, or their role was deleted.
 
-EC2 answers RequestExpired (aws/aws-sdk-java issue 1443), or AuthFailure, which has other meanings too."""
-THROTTLED: Final = code_set(
-    "ConcurrentLimitExceededException DependencyThrottle EC2ThrottledException PriorRequestNotComplete "
-    "RequestLimitExceeded RequestResourceCountExceeded RequestThrottled RequestThrottledException SlowDown "
-    "ThrottledException Throttling ThrottlingException TooManyRequestsException"
-)
-"""Throttling: the call has had no effect.
-
-The codes are from the SDK's list (botocore, retries/standard.py), without codes of other services, from the
-API models of the EBS direct APIs (StartSnapshot) and of Elastic Load Balancing, and from EC2's page "Error
-codes": RequestResourceCountExceeded, for spot requests that are asked for too often.
-"""
-NOT_PERMITTED: Final = code_set("OperationNotPermitted")
-VOLUME_CHANGING_WORDS: Final = "in modification state"
-"""AttachVolume's message, under the code OperationNotPermitted, for a volume that is being modified."""
-TIMED_OUT: Final = code_set("RequestTimeout RequestTimeoutException")
-IDP_UNREACHABLE: Final = code_set("IDPCommunicationError")
-"""The SDK, too, counts these as transient (botocore, retries/standard.py, and the API model of STS)."""
-SNAPSHOTS_PENDING: Final = code_set("ConcurrentSnapshotLimitExceeded PendingSnapshotLimitExceeded")
+EC2 may answer AuthFailure in place of these, which has other meanings too."""
+ACCOUNT_NOT_SERVED: Final = Codes("ACCOUNT_NOT_SERVED")
+KEYS_REFUSED: Final = SESSION_ENDED | ACCOUNT_NOT_SERVED | Codes("KEYS_REFUSED")
+"""Codes about the keys, the clock or the account: with them every call fails."""
+THROTTLED: Final = Codes("THROTTLED")
+"""Throttling: the call has had no effect."""
+VOLUME_CHANGING: Final = Codes("VOLUME_CHANGING")
+"""AttachVolume's answer for a volume that is being modified."""
+SNAPSHOTS_PENDING: Final = Codes("SNAPSHOTS_PENDING")
 """CreateSnapshot's codes while too many snapshots of the volume or of the region are pending."""
-NO_VOLUME: Final = code_set("InsufficientVolumeCapacity")
-NO_PUBLIC_ADDRESS: Final = code_set("InsufficientAddressCapacity")
+_TRANSIENT: Final = Codes("TRANSIENT")
+"""What the SDK counts as transient, too (botocore, retries/standard.py, and the API model of STS)."""
 UNREADABLE: Final = "AWS could not be called: its answer can't be read. Is there a proxy in between?"
 """The message of a ResponseParserError (`call_hooks`); the SDK's own message would quote the whole answer."""
 _ENCODED_PART: Final = r" Encoded authorization failure message: ([\w-]+)\s*$"
@@ -182,9 +193,9 @@ def is_error_of_aws(error: ClientError) -> bool:
     return code not in {"", "Unknown"} and not code.isdecimal()
 
 
-def has_code(error: BaseException | None, codes: frozenset[str]) -> bool:
+def has_code(error: BaseException | None, codes: Codes) -> bool:
     """Whether AWS answered with one of these codes."""
-    return code_of(error) in codes
+    return codes(error)
 
 
 def is_volume_missing(error: BaseException) -> bool:
@@ -194,19 +205,9 @@ def is_volume_missing(error: BaseException) -> bool:
     return has_code(error, INVALID_VALUE) and "Expected: 'vol-" in str(error)
 
 
-def is_volume_changing(error: BaseException) -> bool:
-    """Whether EC2 does not attach a volume because it is being modified."""
-    return has_code(error, NOT_PERMITTED) and VOLUME_CHANGING_WORDS in str(error)
-
-
 def is_shortage(error: BaseException | None) -> bool:
-    """Whether EC2 has no capacity for an instance type; unknown codes Insufficient…Capacity… count, too.
-
-    A shortage of volumes or addresses does not count, because it concerns all instance types alike.
-    """
-    code = code_of(error)
-    looks_like_shortage = code.startswith("Insufficient") and "Capacity" in code
-    return code in NO_CAPACITY or (looks_like_shortage and code not in NO_VOLUME | NO_PUBLIC_ADDRESS)
+    """Whether EC2 has no capacity for an instance type."""
+    return has_code(error, NO_CAPACITY)
 
 
 def is_group_full(error: BaseException | None) -> bool:
@@ -219,11 +220,8 @@ def is_group_full(error: BaseException | None) -> bool:
 
 
 def is_subnet_full(error: BaseException | None) -> bool:
-    """Whether a subnet is full; EC2 may report this with the code InvalidParameterValue."""
-    if has_code(error, NO_PREFIX | NO_ADDRESS):
-        return True
-    has_words = re.search(NO_ADDRESS_WORDS, str(error), re.IGNORECASE) is not None
-    return has_code(error, INVALID_VALUE) and has_words
+    """Whether a subnet is full."""
+    return has_code(error, SUBNET_FULL)
 
 
 def is_profile_unknown(error: BaseException) -> bool:
@@ -235,7 +233,7 @@ def is_profile_unknown(error: BaseException) -> bool:
 def is_transient(error: BaseException) -> bool:
     """Whether a retry may succeed soon: AWS throttles or is at fault, or there is no connection."""
     is_unconnected = isinstance(error, NotConnected) and not is_untrusted(error)
-    has_passing_code = has_code(error, THROTTLED | TIMED_OUT | IDP_UNREACHABLE)
+    has_passing_code = has_code(error, THROTTLED | _TRANSIENT)
     is_throttled = _status(error) == _THROTTLED_STATUS
     is_passing = is_uncertain(error) and _status(error) != _NOT_IMPLEMENTED
     return has_passing_code or is_throttled or is_passing or is_unconnected
@@ -285,7 +283,7 @@ def _status(error: BaseException) -> int:
     return int(metadata.get("HTTPStatusCode", 0))
 
 
-def call_unless_missing(missing: frozenset[str], call: Callable[[], Result]) -> Result | None:
+def call_unless_missing(missing: Codes, call: Callable[[], Result]) -> Result | None:
     """Make a call about one resource; None when AWS answers with one of the codes for a missing resource."""
     try:
         return call()
@@ -295,7 +293,7 @@ def call_unless_missing(missing: frozenset[str], call: Callable[[], Result]) -> 
         raise
 
 
-def try_delete(in_use: frozenset[str], missing: frozenset[str], delete: Callable[[], object]) -> bool:
+def try_delete(in_use: Codes, missing: Codes, delete: Callable[[], object]) -> bool:
     """Try once to delete a resource; False when AWS answers that the resource is in use.
 
     It is no error if the resource is already gone.

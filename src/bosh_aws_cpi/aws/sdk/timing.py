@@ -9,7 +9,6 @@ import random
 import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from functools import partial
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from bosh_aws_cpi import interrupts
@@ -18,7 +17,6 @@ from bosh_aws_cpi.aws.sdk.errors import (
     THROTTLED,
     code_of,
     describe_error,
-    has_code,
     is_foreign,
     is_transient,
 )
@@ -272,7 +270,7 @@ def _timeout(policy: Policy, what: str, last: Exception) -> str:
 def retry_on_codes(
     policy: Policy,
     what: str,
-    codes: frozenset[str] | Callable[[BaseException], bool],
+    codes: Callable[[BaseException], bool],
     call: Callable[[], Result],
 ) -> Result:
     """Retry a call while AWS answers one of the codes.
@@ -280,14 +278,13 @@ def retry_on_codes(
     Args:
         policy: The limits of the wait.
         what: The awaited outcome, for the log.
-        codes: The transient AWS error codes, or a predicate of the error.
+        codes: The transient AWS error codes (`Codes`), or another predicate of the error.
         call: Makes the call, which must be idempotent.
 
     Returns:
         The call's result. After a timeout, its last error is raised.
     """
-    is_expected = codes if callable(codes) else partial(has_code, codes=codes)
-    return _retrying(policy, what, is_expected)(call)
+    return _retrying(policy, what, codes)(call)
 
 
 def retry_until_visible(what: str, call: Callable[[], Result]) -> Result:

@@ -161,9 +161,9 @@ def _copy(cloud: Cloud, wanted: _Copy, undo: Undo) -> str:
 
     try:
         what = f"EBS to accept a copy of volume '{old}'"
-        return timing.retry_on_codes(timing.COPY_ACCEPTED, what, volumes.COPY_LIMIT_REACHED, create)
+        return timing.retry_on_codes(timing.COPY_ACCEPTED, what, errors.COPY_LIMIT_REACHED, create)
     except ClientError as error:
-        if is_transient(error) and not has_code(error, volumes.COPY_LIMIT_REACHED):
+        if is_transient(error) and not has_code(error, errors.COPY_LIMIT_REACHED):
             raise
         raise wanted.refusal(describe_error(error) + _quota(error) + _permission(error)) from error
 
@@ -191,7 +191,7 @@ def _link(cloud: Cloud, wanted: _Copy, copy_cid: str, undo: Undo) -> None:
 
 
 def _quota(error: ClientError) -> str:
-    if not has_code(error, volumes.COPY_LIMIT_REACHED):
+    if not has_code(error, errors.COPY_LIMIT_REACHED):
         return ""
     waited = f"{timing.COPY_ACCEPTED.seconds:.0f} seconds"
     return f", for {waited}. To copy more volumes at once, ask AWS to raise the quota"

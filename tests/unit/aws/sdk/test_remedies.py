@@ -1,33 +1,62 @@
 """The remedies of AWS's error codes."""
 
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
 import botocore.session
 import pytest
 from botocore.retries.standard import ThrottledRetryableChecker
 
 from bosh_aws_cpi.aws.sdk import errors
-from bosh_aws_cpi.aws.sdk.translation import TABLE, Kind, by_code, row_of
+from bosh_aws_cpi.aws.sdk.codes import Kind, row_of, table
+from testbed.cloud import ROOT
 from tests.unit.called_operations import calls, operation_names
+
+PLAIN = [each for each in table() if each.is_plain]
+ROWS = {each.code: each.row for each in PLAIN if each.row}
 
 
 def test_sets() -> None:
-    """What the program acts upon has a remedy too, for the calls where it does not act."""
-    acted_upon = {code for each in vars(errors).values() if isinstance(each, frozenset) for code in each}
-    assert acted_upon - by_code().keys() == errors.GROUP_EXISTS | errors.GROUP_IN_USE
-    assert {row.kind for row in by_code().values()} == set(Kind)
+    """Each set of codes has a name in the program, and each name a code; the table has no code twice."""
+    named = {name for each in vars(errors).values() if isinstance(each, errors.Codes) for name in each.names}
+    assert named == {name for each in table() for name in each.sets}
+    assert len(PLAIN) == len({each.code for each in PLAIN})
+    assert {row.kind for row in ROWS.values()} == set(Kind)
 
 
-def test_one_row() -> None:
-    """A code has one remedy."""
-    keys = [each for of_kind in TABLE.values() for each in of_kind]
-    codes = [code for each in keys for code in (each.split() if isinstance(each, str) else each)]
-    assert sorted(codes) == sorted(by_code())
+def strings(path: Path) -> Iterator[str]:
+    """The strings in a module, without its docstrings."""
+    tree = ast.parse(path.read_text())
+    docs = {id(each.value) for each in ast.walk(tree) if isinstance(each, ast.Expr)}
+    for each in ast.walk(tree):
+        if isinstance(each, ast.Constant) and isinstance(each.value, str) and id(each) not in docs:
+            yield each.value
+
+
+FORM = r"[A-Z]\w+(?:\.(?:NotFound|Malformed|InUse|Duplicate)|LimitExceeded|Exception)"
+"""The form of codes that the table does not have yet."""
+
+
+def test_only_table() -> None:
+    """No code of AWS is written anywhere else in the program."""
+    codes = {each.code for each in table() if each.is_exact}
+    written = {
+        (path.name, word)
+        for path in (ROOT / "src/bosh_aws_cpi").rglob("*.py")
+        for text in strings(path)
+        for word in re.findall(r"[\w.]+", text)
+        if word in codes or re.fullmatch(FORM, word)
+    }
+    assert written == set()
 
 
 def test_codes_without_capacity() -> None:
     """If another instance type may help, the program acts upon the code at a launch."""
-    helped = {code for code, row in by_code().items() if "instance_type_fallbacks" in row.remedy}
+    helped = {code for code, row in ROWS.items() if "instance_type_fallbacks" in row.remedy}
     assert helped
-    assert helped <= errors.NO_CAPACITY | errors.RESERVATION_CLOSED
+    assert helped <= {*(errors.NO_CAPACITY | errors.RESERVATION_CLOSED)}
 
 
 OF_OTHERS = {
@@ -44,8 +73,8 @@ OF_OURS = {"ConcurrentLimitExceededException", "DependencyThrottle", "RequestRes
 def test_throttled() -> None:
     """What the SDK takes for throttling is throttling, but for what no service of ours says in that sense."""
     codes = frozenset(vars(ThrottledRetryableChecker)["_THROTTLED_ERROR_CODES"])
-    assert codes - errors.THROTTLED == set(OF_OTHERS)
-    assert errors.THROTTLED - codes == OF_OURS
+    assert codes.difference(errors.THROTTLED) == set(OF_OTHERS)
+    assert {*errors.THROTTLED} - codes == OF_OURS
 
 
 @pytest.mark.parametrize(
@@ -64,14 +93,14 @@ def test_throttled() -> None:
 )
 def test_kind(code: str, kind: Kind | None) -> None:
     """A code that is not known has the kind of its family; one that its family would mislead has a row."""
-    assert ("Quantum" in code or "Shuffle" in code) is (code not in by_code())
+    assert ("Quantum" in code or "Shuffle" in code) is (code not in ROWS)
     row = row_of(code)
     assert (row and row.kind) == kind
 
 
 def test_missing_sooner_or_later() -> None:
     """What may be unknown for a moment is missing after that."""
-    kinds = {by_code()[code].kind for code in errors.NOT_FOUND_YET}
+    kinds = {ROWS[code].kind for code in errors.NOT_FOUND_YET}
     assert kinds == {Kind.VM_GONE, Kind.DISK_GONE, Kind.MISSING}
 
 
@@ -94,4 +123,4 @@ def test_documented_errors() -> None:
         for service, name in called
         for shape in session.get_service_model(service).operation_model(name).error_shapes
     }
-    assert codes - by_code().keys() == set()
+    assert codes - ROWS.keys() == set()

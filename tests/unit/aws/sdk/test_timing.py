@@ -10,8 +10,7 @@ from botocore.exceptions import ClientError
 from botocore.parsers import ResponseParserError
 
 from bosh_aws_cpi import interrupts
-from bosh_aws_cpi.aws.sdk import timing
-from bosh_aws_cpi.aws.sdk.errors import has_code
+from bosh_aws_cpi.aws.sdk import errors, timing
 from bosh_aws_cpi.aws.sdk.timing import JITTER, LONGEST_PAUSE, LONGEST_SLOWED_PAUSE, NotYet, Policy
 from bosh_aws_cpi.errors import CloudError, VMCreationFailed, VMNotFound
 from bosh_aws_cpi.interrupts import Interrupted
@@ -35,7 +34,7 @@ def attempts(policy: Policy, call: Callable[[], Any]) -> Any:
 
 WAYS: list[Callable[[Policy, Callable[[], Any]], Any]] = [
     lambda policy, call: timing.poll(policy, WHAT, call),
-    lambda policy, call: timing.retry_on_codes(policy, WHAT, frozenset({"Throttling"}), call),
+    lambda policy, call: timing.retry_on_codes(policy, WHAT, errors.THROTTLED, call),
     attempts,
 ]
 ALL_WAYS = pytest.mark.parametrize("way", WAYS, ids=["until", "patiently", "attempts"])
@@ -172,7 +171,7 @@ UNKNOWN = "InvalidVolume.NotFound"
 def discard(*ends: Any, **policy: Any) -> int:
     """Remove something; returns the number of calls."""
     script = Script(*ends)
-    timing.discard("volume 'vol-1'", lambda error: has_code(error, frozenset({UNKNOWN})), script, **policy)
+    timing.discard("volume 'vol-1'", errors.VOLUME_MISSING, script, **policy)
     return script.calls
 
 

@@ -13,8 +13,9 @@ from botocore.exceptions import (
     ReadTimeoutError,
 )
 
+from bosh_aws_cpi.aws.sdk.codes import table
 from bosh_aws_cpi.aws.sdk.errors import CALL, Call
-from bosh_aws_cpi.aws.sdk.translation import by_code, explain, translate
+from bosh_aws_cpi.aws.sdk.translation import explain, translate
 from bosh_aws_cpi.errors import BoshError, CloudError, DiskNotFound, VMCreationFailed, VMNotFound
 
 VM, DISK = "i-0123456789abcdef0", "vol-0123456789abcdef0"
@@ -137,7 +138,8 @@ def every_error() -> list[Exception]:
 def test_none_is_unknown(method: str) -> None:
     """Whatever the SDK raises has a name: no code, no HTTP status and no fault of a connection is Unknown."""
     statuses = (0, 301, 400, 429, 500)
-    answered = [refusal(code, status=status) for code in (*by_code(), *OTHERS) for status in statuses]
+    codes = {each.code for each in table()} | {*OTHERS}
+    answered = [refusal(code, status=status) for code in codes for status in statuses]
     bare: list[Any] = [{"Error": {}}, {}]
     raised = [*every_error(), *(ClientError(each, "DoThis") for each in bare)]
     assert len(raised) > 50

@@ -8,13 +8,12 @@ from typing import TypeVar
 
 from bosh_aws_cpi.aws import instances, network_interfaces
 from bosh_aws_cpi.aws.sdk import timing
-from bosh_aws_cpi.aws.sdk.errors import TOKEN_SPENT, ask_or_warn, describe_error, has_code
+from bosh_aws_cpi.aws.sdk.errors import ADDRESS_TAKEN, TOKEN_SPENT, ask_or_warn, describe_error, has_code
 from bosh_aws_cpi.aws.sdk.timing import Policy
 from bosh_aws_cpi.aws.sdk.translation import translate
 from bosh_aws_cpi.cpi.cloud import Cloud
 from bosh_aws_cpi.cpi.identity import client_token
 from bosh_aws_cpi.cpi.undo import Undo
-from bosh_aws_cpi.cpi.vms.create.launch_outcomes import ADDRESS_IN_USE
 from bosh_aws_cpi.cpi.vms.create.vm_plan import VmPlan
 from bosh_aws_cpi.errors import BoshError, CloudError, VMCreationFailed, VMNotFound
 from bosh_aws_cpi.jsontext import Json
@@ -56,7 +55,7 @@ def _retry_until_free(
         try:
             return create()
         except cloud.ec2.exceptions.ClientError as error:
-            if not has_code(error, ADDRESS_IN_USE):
+            if not has_code(error, ADDRESS_TAKEN):
                 raise
             wait.pause(error)
 

@@ -4,7 +4,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Final, Literal
 
 from bosh_aws_cpi.aws.sdk import errors, timing
-from bosh_aws_cpi.aws.sdk.errors import describe_error, has_code, is_group_full, is_shortage, is_subnet_full
+from bosh_aws_cpi.aws.sdk.errors import describe_error, is_group_full, is_shortage, is_subnet_full
 from bosh_aws_cpi.aws.sdk.translation import translate
 from bosh_aws_cpi.cpi.encryption_keys import USABLE
 from bosh_aws_cpi.errors import BoshError, VMCreationFailed
@@ -23,7 +23,7 @@ class Rule(Entity):
 
     outcome: str
     """The name of the outcome."""
-    event: frozenset[str] | Callable[[Exception], object] | Mapping[str, str]
+    event: Callable[[Exception], object] | Mapping[str, str]
     """The codes, or a predicate, of an error of RunInstances; or, for an instance that was ended, the
     remedies by the beginning of EC2's code for the reason."""
     retry_markets: Literal["all", "all but on demand", "spot", "none"]
@@ -41,8 +41,6 @@ class Rule(Entity):
 
     def applies_to(self, error: Exception) -> bool:
         """Whether this rule is about an error of RunInstances."""
-        if isinstance(self.event, frozenset):
-            return has_code(error, self.event)
         return callable(self.event) and bool(self.event(error))
 
     def retries(self, option: LaunchOption) -> bool:
@@ -79,9 +77,8 @@ USER_SHUTDOWN_RULE: Final = Rule(
     "end by a user", {"Client.UserInitiatedShutdown": ""}, "none", "relaunch", "final"
 )
 """It may be an earlier call's undo, seconds after its launch."""
-ADDRESS_IN_USE: Final = frozenset({"InvalidIPAddress.InUse"})
 ADDRESS_RULE: Final = Rule(
-    "taken address", ADDRESS_IN_USE, "none", "fail", "final", wait=timing.ADDRESS_RELEASED
+    "taken address", errors.ADDRESS_TAKEN, "none", "fail", "final", wait=timing.ADDRESS_RELEASED
 )
 PROFILE_RULE: Final = Rule(
     "unknown instance profile", errors.is_profile_unknown, "none", "fail", "AWS's", wait=timing.PROFILE_SEEN

@@ -144,7 +144,7 @@ def refusal(code: str, message: str = "no", status: int = 400) -> ClientError:
 
 FREE = "There aren't sufficient free Ipv4 addresses or prefixes"
 GROUP = "limit of instances in this spread placement group"
-SHORTAGES = (errors.NO_CAPACITY - errors.QUOTA_REACHED) | {"InsufficientQuantumCapacity"}
+SHORTAGES = {*errors.NO_CAPACITY}.difference(errors.QUOTA_REACHED) | {"InsufficientQuantumCapacity"}
 AFTER_A_LOST_ONE = Call("ec2:RunInstances", (), was_uncertain=True)
 
 
@@ -160,7 +160,7 @@ AFTER_A_LOST_ONE = Call("ec2:RunInstances", (), was_uncertain=True)
         ([*map(refusal, sorted(errors.TOKEN_SPENT))], outcomes.TOKEN_RULE, CloudError, False),
         ([*map(refusal, sorted(errors.RESERVATION_CLOSED))], RULE["closed reservation"], CloudError, False),
         (
-            [*map(refusal, sorted(errors.NO_PREFIX | errors.NO_ADDRESS))],
+            [*map(refusal, sorted(errors.SUBNET_FULL))],
             outcomes.SUBNET_RULE,
             VMCreationFailed,
             True,
