@@ -11,7 +11,7 @@ from bosh_aws_cpi.aws.sdk import timing
 from bosh_aws_cpi.aws.sdk.errors import (
     BLOCK_INVALID,
     DIRECT_SNAPSHOT_MISSING,
-    SNAPSHOT_COMPLETED,
+    SNAPSHOT_NOT_PENDING,
     detail_of,
     has_code,
     may_have_taken_effect,
@@ -146,6 +146,6 @@ def complete(client: "EBSClient", snapshot_id: str, digests: Mapping[int, bytes]
             ChecksumAggregationMethod="LINEAR",
         )
     except ClientError as error:
-        if not (may_have_taken_effect(error) and has_code(error, SNAPSHOT_COMPLETED)):
+        if not (may_have_taken_effect(error) and has_code(error, SNAPSHOT_NOT_PENDING)):
             raise
         logger.info("Snapshot '%s' was completed by the call whose answer was lost", snapshot_id)

@@ -60,7 +60,7 @@ def parse_document(document: object, context: Json, path: str) -> CpiConfig:
 
 
 def warn_of_unknown_keys(document: object, context: Json) -> None:
-    """Log the unknown keys of the section ``aws``, each with the max_mib similar known key.
+    """Log the unknown keys of the section ``aws``, each with the most similar known key.
 
     A newer Director may send new keys in the context; of these, only keys similar to a known key are logged.
     """

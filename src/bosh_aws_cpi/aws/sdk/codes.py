@@ -57,9 +57,10 @@ class Entry(Record):
 
     def covers(self, code: str, message: str, action: str) -> bool:
         """Whether the entry is about an error."""
+        if self.action not in {"", action}:
+            return False
         has_form = self.code == code if self.is_exact else re.fullmatch(self.code, code)
-        is_of_action = self.action in {"", action}
-        return bool(has_form) and is_of_action and bool(re.search(self.words, message, re.IGNORECASE))
+        return bool(has_form and re.search(self.words, message, re.IGNORECASE))
 
 
 @cache

@@ -98,7 +98,7 @@ COPY_LIMIT_REACHED: Final = Codes("COPY_LIMIT_REACHED")
 """CopyVolumes answers this while the quota of concurrent copies in the region, 5 by default, is used up
 (EBS user guide, "Copy an Amazon EBS volume")."""
 BLOCK_INVALID: Final = Codes("BLOCK_INVALID")
-SNAPSHOT_COMPLETED: Final = Codes("SNAPSHOT_COMPLETED")
+SNAPSHOT_NOT_PENDING: Final = Codes("SNAPSHOT_NOT_PENDING")
 """CompleteSnapshot's codes when the snapshot is already completed."""
 NOT_IN_BALANCER: Final = Codes("NOT_IN_BALANCER")
 TARGET_REFUSED: Final = Codes("TARGET_REFUSED")
