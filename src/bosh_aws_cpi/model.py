@@ -2,10 +2,16 @@
 
 from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 from bosh_aws_cpi.jsontext import Json
 from bosh_aws_cpi.records import EMPTY, Record
+
+ID_DIGITS: Final = "[0-9a-f]{8,17}"
+"""The form of EC2's ids after the hyphen: 8 characters; since 2016, 17 (EC2 user guide, "Resource IDs")."""
+KEPT_FIRST: Final = 4
+"""AWS keeps the first four addresses of a subnet, and the last one, for IPv4 and for IPv6 (VPC user guide,
+"Subnet CIDR blocks")."""
 
 MIB_PER_GIB = 1024
 TypeOption = Literal[

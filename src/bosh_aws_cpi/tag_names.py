@@ -4,6 +4,12 @@ import re
 from typing import Final
 from unicodedata import normalize
 
+MAX_KEY: Final = 127
+MAX_VALUE: Final = 255
+"""EC2's limits in characters (API models: Tag.Key of EC2, StartSnapshot of EBS).
+
+A longer key or value of ``aws.tags`` is an error; `plan.tag_plan` cuts other tags, as the Ruby release does.
+"""
 VM_METADATA: Final = frozenset({"compiling", "created_at", "id", "index", "job"})
 """Tags of set_vm_metadata, which always sets some of them; a manifest's own tags have other keys."""
 DISK_METADATA: Final = frozenset(

@@ -5,8 +5,7 @@ from typing import Any, Final
 
 import pytest
 
-from bosh_aws_cpi.plan.tag_plan import MAX_KEY
-from bosh_aws_cpi.tag_names import OWN
+from bosh_aws_cpi.tag_names import MAX_KEY, OWN
 from testbed.executable import DIRECTOR_UUID, Answer, Cpi
 from testbed.traffic import Traffic
 from testbed.world import World

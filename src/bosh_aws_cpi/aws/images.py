@@ -24,7 +24,7 @@ from bosh_aws_cpi.aws.sdk.translation import explain
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.jsontext import Json
 from bosh_aws_cpi.log import logger
-from bosh_aws_cpi.model import Image
+from bosh_aws_cpi.model import ID_DIGITS, Image
 
 if TYPE_CHECKING:
     from mypy_boto3_ec2 import EC2Client
@@ -37,7 +37,6 @@ AMI_TAG = "bosh_ami"
 
 LIGHT_SUFFIX = " light"
 """The end of the id of a light stemcell: its AMI belongs to someone else and must not be deleted."""
-_AMI_ID = re.compile(r"ami-[0-9a-f]+")
 _STATE_KNOWN = frozenset({"success", "skipped"})
 """EC2's return codes for a snapshot that was deleted with its AMI, or kept because another AMI uses it."""
 
@@ -374,7 +373,7 @@ def _remaining_snapshots(
 
     Nothing is looked up unless the id has the form of an AMI's id.
     """
-    if not _AMI_ID.fullmatch(ami_id):
+    if not re.fullmatch(f"ami-{ID_DIGITS}", ami_id):
         return []
     named, marks = f"Copied for DestinationAmi {ami_id} ", {AMI_TAG: ami_id, **(own_tags or {})}
     paginator = client.get_paginator("describe_snapshots")

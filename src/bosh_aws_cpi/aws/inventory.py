@@ -10,15 +10,13 @@ from bosh_aws_cpi.aws.sdk.filters import by_tags, equals
 from bosh_aws_cpi.aws.sdk.idempotency import parse_time, tags_of
 from bosh_aws_cpi.aws.snapshots import is_for_image
 from bosh_aws_cpi.aws.subnets import CREATED_TAG
+from bosh_aws_cpi.model import KEPT_FIRST
 from bosh_aws_cpi.records import EMPTY, Record
 
 if TYPE_CHECKING:
     from mypy_boto3_ec2 import EC2Client
 
 Kind = Literal["AMI", "snapshot", "volume", "interface", "subnet", "placement group", "instance"]
-
-_RESERVED_ADDRESSES: Final = 5
-"""The number of addresses that AWS reserves in each subnet."""
 
 
 class Resource(Record):
@@ -112,7 +110,7 @@ def _has_interfaces(subnet: Any) -> bool:  # noqa: ANN401
     """Whether a subnet has interfaces, by its free IPv4 addresses; True without an IPv4 range."""
     if not (block := subnet.get("CidrBlock")):
         return True
-    return bool(subnet["AvailableIpAddressCount"] < IPv4Network(block).num_addresses - _RESERVED_ADDRESSES)
+    return bool(subnet["AvailableIpAddressCount"] < IPv4Network(block).num_addresses - (KEPT_FIRST + 1))
 
 
 _ALL_AMIS: Final = {"Owners": ["self"], "IncludeDeprecated": True, "IncludeDisabled": True}

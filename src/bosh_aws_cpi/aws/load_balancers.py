@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from bosh_aws_cpi.aws.sdk import errors, timing
 from bosh_aws_cpi.aws.sdk.errors import ask_or_warn, call_unless_missing
 from bosh_aws_cpi.errors import CloudError
+from bosh_aws_cpi.model import ID_DIGITS
 from bosh_aws_cpi.properties.vm import TargetGroup as Wanted
 from bosh_aws_cpi.records import Record
 from bosh_aws_cpi.tag_names import TARGET_TAG, records_target
@@ -24,7 +25,7 @@ _WITH_SERVER_IDS: Final = frozenset({"QUIC", "TCP_QUIC"})
 _DEFAULT_DELAY: Final = 300
 """Seconds (API reference, TargetGroupAttribute)."""
 _NO_TARGET: Final = errors.TARGET_REFUSED | errors.TARGET_GROUP_MISSING
-_RECORD: Final = re.compile(r"(arn:[\w:/-]+) (i-[0-9a-f]+|[0-9.]+|[0-9a-f.]*:[0-9a-f:.]*)", re.ASCII)
+_RECORD: Final = re.compile(rf"(arn:[\w:/-]+) (i-{ID_DIGITS}|[0-9.]+|[0-9a-f.]*:[0-9a-f:.]*)", re.ASCII)
 """The value of a tag that records a target. Strict, because messages show both parts in a shell command."""
 
 

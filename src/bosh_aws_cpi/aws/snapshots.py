@@ -11,16 +11,17 @@ from bosh_aws_cpi.aws.sdk.idempotency import WITHOUT_TOKEN, create_once, has_tag
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.jsontext import Json
 from bosh_aws_cpi.log import logger
+from bosh_aws_cpi.model import ID_DIGITS
 from bosh_aws_cpi.tag_names import DISK_METADATA
 
 if TYPE_CHECKING:
     from mypy_boto3_ec2 import EC2Client
 
 _FAILED: Final = frozenset({"error"})
-_AMI: Final = re.compile(r"\bami-[0-9a-f]+\b")
+_AMI: Final = re.compile(rf"\bami-{ID_DIGITS}\b")
 _NO_VOLUME: Final = "vol-ffffffff"
 """The volume id that EC2 shows for a snapshot without a source volume."""
-_COPIED: Final = re.compile(r"Copied for DestinationAmi (ami-[0-9a-f]+) from SourceAmi ami-")
+_COPIED: Final = re.compile(f"Copied for DestinationAmi (ami-{ID_DIGITS}) from SourceAmi ami-")
 """The beginning of the description that CopyImage gives a snapshot."""
 
 

@@ -5,19 +5,14 @@ from typing import Final
 
 from bosh_aws_cpi.errors import InvalidCall, not_correct
 from bosh_aws_cpi.jsontext import Json, encode
-from bosh_aws_cpi.tag_names import DISK_METADATA, VM_METADATA, fold
+from bosh_aws_cpi.tag_names import DISK_METADATA, MAX_KEY, MAX_VALUE, VM_METADATA, fold
 
 MAX_CONFIGURED: Final = 30
 """Of EC2's 50 tags on a resource, 20 remain for the Director, the manifest and the CPI."""
 MAX_SESSION_TAGS: Final = 50
 """The maximum number of a session's tags (STS's API model, tagListType)."""
-_EC2_LENGTHS: Final = (127, 255)
-"""The maximum lengths of key and value in characters (API models: Tag.Key of EC2, StartSnapshot of EBS).
-
-A longer key or value of ``aws.tags`` is an error; `plan.tag_plan` cuts other tags, as the Ruby release does.
-"""
 _STS_LENGTHS: Final = (128, 256)
-"""The same for a session's tag (API model of STS, tagKeyType, tagValueType)."""
+"""The maximum lengths of key and value for a session's tag (API model of STS, tagKeyType, tagValueType)."""
 _STS_PATTERN: Final = r"[\w .:/=+@-]*"
 """Letters, digits, spaces and these characters (API model of STS, tagKeyType)."""
 _RESERVED: Final = ("aws:", "bosh_")
@@ -38,7 +33,7 @@ def of_resources(given: Json) -> dict[str, str]:
             raise _wrong("tags", f" has the key '{key}': keys that begin with {reserved} are reserved")
         if key in VM_METADATA | DISK_METADATA:
             raise _wrong("tags", f" has the key '{key}', which the Director sets itself: use another key")
-    return _within_limits("tags", given, MAX_CONFIGURED, _EC2_LENGTHS)
+    return _within_limits("tags", given, MAX_CONFIGURED, (MAX_KEY, MAX_VALUE))
 
 
 def of_session(given: Json) -> dict[str, str]:

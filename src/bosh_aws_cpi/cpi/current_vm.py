@@ -9,6 +9,7 @@ import requests
 from bosh_aws_cpi import connections
 from bosh_aws_cpi.cpi.cloud import Cloud
 from bosh_aws_cpi.errors import CloudError
+from bosh_aws_cpi.model import ID_DIGITS
 
 PATIENCE = 5.0
 """Seconds. It is short, because nothing answers outside EC2."""
@@ -16,8 +17,6 @@ TOKEN_SECONDS = "300"  # noqa: S105 - a token's lifetime, not a token
 DEFAULT_ENDPOINT = "http://169.254.169.254"
 _LONGEST = 4096
 """Bytes of a token or an id; both are far shorter."""
-_ID = re.compile(r"i-[0-9a-f]{8,17}")
-"""EC2 user guide, "Resource IDs": 8 characters after the hyphen; since 2016, 17."""
 
 
 def current_vm_id(cloud: Cloud) -> str:  # noqa: ARG001 - every method gets the cloud
@@ -36,7 +35,7 @@ def current_vm_id(cloud: Cloud) -> str:  # noqa: ARG001 - every method gets the 
         vm_cid, why = "", type(error).__name__
     else:
         why = "the answer is no instance id"
-    if not _ID.fullmatch(vm_cid):
+    if not re.fullmatch(f"i-{ID_DIGITS}", vm_cid):
         raise CloudError(
             f"The VM's own id can't be read from instance metadata ({why}): is the CPI running on an EC2 "
             "instance?"

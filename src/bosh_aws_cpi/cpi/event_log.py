@@ -17,10 +17,11 @@ from bosh_aws_cpi.call_statistics import caller
 from bosh_aws_cpi.cpi.cloud import Cloud
 from bosh_aws_cpi.jsontext import encode
 from bosh_aws_cpi.log import logger, redact
+from bosh_aws_cpi.model import ID_DIGITS
 
 CODE: Final = re.compile(r"[A-Za-z0-9_.:-]{1,128}")
 """An error code of AWS, a name of an exception, a request id of AWS."""
-_ID: Final = re.compile(r"((?:ami|i|snap|subnet|vol)-[0-9a-f]{8,17})(?: light)?")
+_ID: Final = re.compile(f"((?:ami|i|snap|subnet|vol)-{ID_DIGITS})(?: light)?")
 """The id of a VM, a disk, a stemcell, a snapshot or a network."""
 _MOST_IDS: Final = 20
 _OPENING: Final = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC

@@ -7,7 +7,7 @@ from itertools import combinations
 
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.jsontext import Json
-from bosh_aws_cpi.model import NicPlan, Vip
+from bosh_aws_cpi.model import ID_DIGITS, NicPlan, Vip
 from bosh_aws_cpi.plan import interface_options
 from bosh_aws_cpi.properties.network import Network
 from bosh_aws_cpi.properties.types import Problem, PropertyError
@@ -15,7 +15,6 @@ from bosh_aws_cpi.properties.vm import HELP
 
 _OF_ATTACHMENTS = ("NetworkCardIndex", "EnaSrdSpecification")
 """The options that CreateNetworkInterface does not know, only RunInstances (EC2's API model)."""
-_GROUP_ID = re.compile(r"sg-[0-9a-f]{8,}")
 
 
 def nic_plans(networks: Mapping[str, Network]) -> list[NicPlan]:
@@ -259,7 +258,7 @@ def security_groups(
 
 def is_group_id(entry: str) -> bool:
     """Whether an entry is a security group's id; a group may be named "sg-frontend"."""
-    return _GROUP_ID.fullmatch(entry) is not None
+    return re.fullmatch(f"sg-{ID_DIGITS}", entry) is not None
 
 
 def with_primary_ipv6(plans: Sequence[NicPlan]) -> list[NicPlan]:

@@ -6,14 +6,12 @@ from typing import Final
 
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.jsontext import Json
+from bosh_aws_cpi.model import KEPT_FIRST
 from bosh_aws_cpi.records import Record
 
 IpNetwork = IPv4Network | IPv6Network
 DEFAULT_BITS: Final = 24
 _IPV6_BITS: Final = 64
-KEPT_FIRST: Final = 4
-"""AWS keeps the first four addresses of a subnet, and the last one, for IPv4 and for IPv6 (VPC user guide,
-"Subnet CIDR blocks")."""
 
 
 class Taken(Record):

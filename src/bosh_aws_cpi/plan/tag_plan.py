@@ -8,10 +8,7 @@ from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.jsontext import Json, encode, type_name
 from bosh_aws_cpi.log import logger
 from bosh_aws_cpi.model import Encryption, Volume
-from bosh_aws_cpi.tag_names import DISK_METADATA, OWN, VM_METADATA, fold, records_target
-
-MAX_KEY = 127
-MAX_VALUE = 255
+from bosh_aws_cpi.tag_names import DISK_METADATA, MAX_KEY, MAX_VALUE, OWN, VM_METADATA, fold, records_target
 
 
 def _warn(text: str) -> None:

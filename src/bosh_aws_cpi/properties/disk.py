@@ -23,7 +23,7 @@ class DiskProperties(Encryptable):
     name: Text | None = None
     """* The disk's tag `Name`, unless `tags` has one. The Director gives dynamic disks a name."""
 
-    snapshot_id: Annotated[str, id_of("a snapshot", "snap")] | None = None
+    snapshot_id: Annotated[str, id_of("snap")] | None = None
     """* The snapshot that new disks are [restored from](#disks-from-a-snapshot), `snap-…`."""
 
     def problems(self, path: str = "cloud_properties") -> Iterator[Problem]:

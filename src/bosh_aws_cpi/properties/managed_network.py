@@ -15,13 +15,13 @@ _LENGTHS: Final = range(16, 29)
 class ManagedNetworkProperties(Properties):
     """A managed network's ``cloud_properties``, in which the Director includes those of its azs."""
 
-    vpc_id: Annotated[str, id_of("a VPC", "vpc")] | None = None
+    vpc_id: Annotated[str, id_of("vpc")] | None = None
     """Id of the VPC in which the CPI creates the subnet. Required."""
     availability_zone: str | None = None
     """Zone of the subnet; usually part of the az's `cloud_properties`. Default: EC2's choice."""
     route_table: RouteTableId | None = None
     """Id of the subnet's route table. Default: the VPC's main one."""
-    network_acl: Annotated[str, id_of("a network ACL", "acl")] | None = None
+    network_acl: Annotated[str, id_of("acl")] | None = None
     """Id of the subnet's network ACL. Default: the VPC's default one."""
     ipv6: Truth = False
     """Give the subnet a free /64 of the VPC's IPv6 ranges, too."""

@@ -113,10 +113,31 @@ class AwsName(Record):
     form: str
 
 
-def id_of(noun: str, beginning: str) -> AwsName:
+NOUNS: Final = {
+    "acl": "a network ACL",
+    "ami": "an AMI",
+    "cr": "a capacity reservation",
+    "eni": "a network interface",
+    "h": "a Dedicated Host",
+    "i": "an instance",
+    "igw": "an internet gateway",
+    "key": "a key pair",
+    "lt": "a launch template",
+    "pg": "a placement group",
+    "rtb": "a route table",
+    "sg": "a security group",
+    "snap": "a snapshot",
+    "subnet": "a subnet",
+    "vol": "a volume",
+    "vpc": "a VPC",
+}
+"""Beginnings of EC2's ids, and what has them."""
+
+
+def id_of(beginning: str) -> AwsName:
     """The ids of things."""
     form = rf"{beginning}-(?:[0-9a-f]{{1,8}}|[0-9a-f]{{17}})"
-    return AwsName(f"the id of {noun}, {beginning}-…", form)
+    return AwsName(f"the id of {NOUNS[beginning]}, {beginning}-…", form)
 
 
 def arn(service: str, resource: str) -> str:
@@ -124,8 +145,8 @@ def arn(service: str, resource: str) -> str:
     return rf"arn:PARTITION:{service}:REGION:\d{{12}}:{resource}/.+"
 
 
-SubnetId = Annotated[str, id_of("a subnet", "subnet")]
-RouteTableId = Annotated[str, id_of("a route table", "rtb")]
+SubnetId = Annotated[str, id_of("subnet")]
+RouteTableId = Annotated[str, id_of("rtb")]
 _KEY_ID: Final = "[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|mrk-[0-9a-f]{32}"
 KmsKey = Annotated[
     str,

@@ -8,6 +8,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema, mod
 from pydantic_core import PydanticCustomError
 
 from bosh_aws_cpi.jsontext import Json
+from bosh_aws_cpi.model import ID_DIGITS
 from bosh_aws_cpi.properties.types import (
     HASH_RULE,
     WHOLE,
@@ -37,7 +38,7 @@ _CLASSIC: Final = AwsName(
     "the name of a classic load balancer; those of other load balancers are in lb_target_groups",
     _BALANCING_NAME,
 )
-_GROUPS: Final = AwsName("the name of a security group, or its id, sg-…", "(?!sg-).+|sg-[0-9a-f]{8,}")
+_GROUPS: Final = AwsName("the name of a security group, or its id, sg-…", f"(?!sg-).+|sg-{ID_DIGITS}")
 _OF_RESOURCES: Final = AwsName("the ARN of a resource group in REGION", arn("resource-groups", "group"))
 _INSTANCE_TYPE: Final = AwsName("the name of an instance type", ".+")
 _KEY_PAIR: Final = AwsName(
@@ -260,7 +261,7 @@ class MetadataOptions(SentWhole):
 class CapacityReservation(Properties):
     """``capacity_reservation``: one reservation, a group of them, or which to prefer."""
 
-    id: Annotated[Text, id_of("a capacity reservation", "cr")] | None = None
+    id: Annotated[Text, id_of("cr")] | None = None
     """Id of a reservation, `cr-…`, for `instance_type` only."""
     resource_group_arn: Annotated[str, _OF_RESOURCES] | None = None
     """ARN of a resource group of reservations. Of capacity blocks, it can hold only those of UltraServers."""
@@ -288,7 +289,7 @@ class CapacityReservation(Properties):
 class DedicatedHost(Properties):
     """``dedicated_host``: the host, or the group of hosts, that the VM runs on."""
 
-    id: Annotated[Text, id_of("a Dedicated Host", "h")] | None = None
+    id: Annotated[Text, id_of("h")] | None = None
     """Id of a host, `h-…`."""
     resource_group_arn: Annotated[str, _OF_RESOURCES] | None = None
     """ARN of a host resource group."""
@@ -302,7 +303,7 @@ class DedicatedHost(Properties):
 class LaunchTemplate(Properties):
     """``launch_template``: the template from which the VM is launched."""
 
-    id: Annotated[Text, id_of("a launch template", "lt")] | None = None
+    id: Annotated[Text, id_of("lt")] | None = None
     """Id of the template, `lt-…`."""
     name: Annotated[str, AwsName("the name of a launch template", r"[\w().\-/]{3,128}")] | None = Field(
         default=None, min_length=3

@@ -30,6 +30,7 @@ from bosh_aws_cpi.config.loading import load
 from bosh_aws_cpi.cpi.vms.deregister import deregister_addresses
 from bosh_aws_cpi.errors import BoshError, CloudError
 from bosh_aws_cpi.jsontext import Json
+from bosh_aws_cpi.model import ID_DIGITS
 from bosh_aws_cpi.plan.tag_plan import of_origin
 from bosh_aws_cpi.records import Record
 from bosh_aws_cpi.tools import command
@@ -233,7 +234,7 @@ def _hours(text: str) -> float:
 
 def _id(prefix: str, text: str) -> str:
     """One id of AWS's."""
-    if not re.fullmatch(f"{prefix}-[0-9a-f]+", text):
+    if not re.fullmatch(f"{prefix}-{ID_DIGITS}", text):
         raise argparse.ArgumentTypeError(f"must be one id, {prefix}-…, not '{text}'; repeat it for others")
     return text
 

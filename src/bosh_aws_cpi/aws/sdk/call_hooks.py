@@ -22,6 +22,7 @@ from bosh_aws_cpi.aws.sdk.errors import CALL, ELEMENT, ERROR_STATUS, UNREADABLE,
 from bosh_aws_cpi.call_statistics import CallStatistics
 from bosh_aws_cpi.config.aws_config import ENDPOINTS
 from bosh_aws_cpi.log import DEBUG, logger
+from bosh_aws_cpi.model import ID_DIGITS
 from bosh_aws_cpi.redact import MASK
 
 
@@ -123,7 +124,7 @@ def _is_json(response: dict[str, Any], shape: Any) -> bool:  # noqa: ANN401
     return isinstance(document, dict) and (not names or not names.isdisjoint(document))
 
 
-_ID: Final = re.compile(r"[a-z]+-[0-9a-f]{8,17}")
+_ID: Final = re.compile(f"[a-z]+-{ID_DIGITS}")
 _PARAMETER: Final = "resolve:"
 """The beginning of a launch template's parameter that stands for an AMI's id."""
 

@@ -42,6 +42,7 @@ from bosh_aws_cpi.aws.sdk.errors import (
 )
 from bosh_aws_cpi.config.aws_config import ENDPOINTS
 from bosh_aws_cpi.errors import BoshError, CloudError, DiskNotFound, VMCreationFailed, VMNotFound
+from bosh_aws_cpi.model import ID_DIGITS
 
 NO_CREDENTIALS_ERRORS: Final = (CredentialRetrievalError, NoCredentialsError, PartialCredentialsError)
 """The SDK's exceptions when there are no keys, so that no call is possible."""
@@ -116,11 +117,11 @@ def _from_answer(error: ClientError, method: str) -> BoshError:
     kind = row.kind if row else None
     if kind is Kind.BUSY or (kind is None and is_transient(error)):
         return _busy_error(explain(error), method)
-    if kind is Kind.VM_GONE and (vm_cid := _id_in(error, r"\bi-[0-9a-f]+\b")):
+    if kind is Kind.VM_GONE and (vm_cid := _id_in(error, "i")):
         if method == "create_vm":  # somebody else has terminated the instance that was just launched
             return VMCreationFailed(explain(error), ok_to_retry=True)
         return VMNotFound(vm_cid)
-    if kind is Kind.DISK_GONE and (disk_cid := _id_in(error, r"\bvol-[0-9a-f]+\b")):
+    if kind is Kind.DISK_GONE and (disk_cid := _id_in(error, "vol")):
         return DiskNotFound(disk_cid)
     return CloudError(explain(error))
 
@@ -131,11 +132,13 @@ def _busy_error(message: str, method: str) -> BoshError:
     return CloudError(message, ok_to_retry=True)
 
 
-def _id_in(error: ClientError, pattern: str) -> str | None:
+def _id_in(error: ClientError, prefix: str) -> str | None:
     """The id of the resource that an error concerns, from AWS's message, else from the call's parameters."""
     call = call_of(error)
     texts = [message_of(error), *(call.ids if call else ())]
-    return next((match[0] for text in texts if (match := re.search(pattern, text))), None)
+    return next(
+        (match[0] for text in texts if (match := re.search(rf"\b{prefix}-{ID_DIGITS}\b", text))), None
+    )
 
 
 def explain(error: Exception) -> str:

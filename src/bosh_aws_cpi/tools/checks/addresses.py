@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_network, summarize_address_range
 from typing import Final
 
-from bosh_aws_cpi.plan.subnet_ranges import KEPT_FIRST
+from bosh_aws_cpi.model import KEPT_FIRST
 from bosh_aws_cpi.properties.network import DELEGATED_LENGTHS
 from bosh_aws_cpi.tools.checks.bosh_rules import DIRECTOR, hashes, name_of, text_of
 from bosh_aws_cpi.tools.checks.cloud_config import Files, type_of

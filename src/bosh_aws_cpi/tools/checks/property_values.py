@@ -19,7 +19,7 @@ from bosh_aws_cpi.model import MIB_PER_GIB
 from bosh_aws_cpi.plan import type_table
 from bosh_aws_cpi.plan.ebs import VOLUME_TYPES, limits_of
 from bosh_aws_cpi.properties.disk import DiskProperties
-from bosh_aws_cpi.properties.types import AwsName, Properties, Truth
+from bosh_aws_cpi.properties.types import NOUNS, AwsName, Properties, Truth
 from bosh_aws_cpi.properties.vm import VmProperties
 from bosh_aws_cpi.properties.vm_disks import EphemeralDisk
 from bosh_aws_cpi.tools.checks.bosh_models import BoshHash, parts_of
@@ -39,26 +39,7 @@ _ALIKE: Final = 0.75
 """The least likeness of a mistyped name in AWS and the right one."""
 _LEAST_MIB: Final = {**dict.fromkeys(DISK_SIZES, 512), "ram": 128}
 """A smaller number is more likely meant in GiB: EBS has no volume below 1 GiB, EC2 no VM below 512 MiB."""
-_THINGS: Final = {
-    "acl": "a network ACL",
-    "ami": "an AMI",
-    "cr": "a capacity reservation",
-    "eni": "a network interface",
-    "h": "a Dedicated Host",
-    "i": "an instance",
-    "igw": "an internet gateway",
-    "key": "a key pair",
-    "lt": "a launch template",
-    "pg": "a placement group",
-    "rtb": "a route table",
-    "sg": "a security group",
-    "snap": "a snapshot",
-    "subnet": "a subnet",
-    "vol": "a volume",
-    "vpc": "a VPC",
-}
-"""Beginnings of EC2's ids, and what has them."""
-_ID: Final = re.compile(rf"({'|'.join(_THINGS)})-(?:[0-9a-f]{{8}}(?<!-20\d{{6}})|[0-9a-f]{{17}})")
+_ID: Final = re.compile(rf"({'|'.join(NOUNS)})-(?:[0-9a-f]{{8}}(?<!-20\d{{6}})|[0-9a-f]{{17}})")
 """An id; what may be a date, as in key-20240115, is left out."""
 _TYPE: Final = re.compile(r"[a-z0-9][a-z0-9-]*\.[a-z0-9-]+")
 
@@ -168,7 +149,7 @@ def _of_name(node: Node, key: str, named: AwsName, region: str, *, is_offline: b
     wanted, form = (fill_region(each, region) for each in (named.what, named.form))
     what = ""
     if found is not None and f" {found[1]}-" not in wanted:
-        what = f"is the id of {_THINGS[found[1]]}"
+        what = f"is the id of {NOUNS[found[1]]}"
     elif text.startswith("arn:") and "ARN" not in wanted:
         what = "is an ARN"
     elif (is_offline or key != "availability_zone") and not re.fullmatch(form, text, re.DOTALL):
