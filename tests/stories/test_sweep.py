@@ -415,13 +415,16 @@ def test_snapshots_that_may_not_be_listed(tagged: TaggedResources, sweep: Sweep,
     assert "Allow ec2:DescribeSnapshots in the policy" in answer.stderr
 
 
-def test_disk_that_can_not_be_judged(tagged: TaggedResources, sweep: Sweep, fake_aws: FakeAws) -> None:
+@pytest.mark.parametrize("kind", ["instance", "volume"])
+def test_disk_that_can_not_be_judged(
+    tagged: TaggedResources, sweep: Sweep, fake_aws: FakeAws, kind: str
+) -> None:
     """A disk that is named is kept if a list is missing without which it can't be judged."""
     volume_id = tagged.volume(**GONE)
-    fake_aws.rule(action="DescribeInstances", error=REFUSED)
+    fake_aws.rule(action=f"Describe{kind.capitalize()}s", nth=1, error=REFUSED)
     (stray,) = sweep("--json", "--delete", "--disk", volume_id, *ANY_AGE).document["strays"]
     assert (stray["id"], stray["outcome"]) == (volume_id, "failed")
-    assert "it was not judged, because these could not be listed: instance" in stray["error"]
+    assert f"it was not judged, because these could not be listed: {kind}" in stray["error"]
     assert "DeleteVolume" not in fake_aws.actions()
 
 
