@@ -62,7 +62,10 @@ def test_given_up(
 
 
 def test_relaunches_of_all_types(create_vm: CreateVm, sent: ReadCalls, fake_aws: FakeAws) -> None:
-    """Two relaunches are the most for all types together: the next type has those that are left."""
+    """Two relaunches are the most for all types together: the next type has those that are left.
+
+    Its client token is the same whatever came before, so that a retry finds its instance.
+    """
     short = {"code": "InsufficientInstanceCapacity", "message": "No.", "status": 400}
     fake_aws.rule(action="RunInstances", nth=1, ends=OWN_FAULT)
     fake_aws.rule(action="RunInstances", nth=2, error=short)
@@ -70,6 +73,11 @@ def test_relaunches_of_all_types(create_vm: CreateVm, sent: ReadCalls, fake_aws:
     message = create_vm({"instance_type_fallbacks": ["t3.small"]}).error["message"]
     assert message.endswith(f" before it ran: {OWN_FAULT}")
     assert [each["InstanceType"] for each in sent("RunInstances")] == ["t3.micro"] * 2 + ["t3.small"] * 2
+    fake_aws.clear_rules()
+    fake_aws.rule(action="RunInstances", nth=1, error=short)
+    create_vm({"instance_type_fallbacks": ["t3.small"]}).ok()
+    tokens = [each["ClientToken"] for each in sent("RunInstances")]
+    assert (tokens[4], tokens[5]) == (tokens[0], tokens[2])
 
 
 @pytest.mark.usefixtures("fast_clock")
