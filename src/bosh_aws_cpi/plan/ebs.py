@@ -167,7 +167,7 @@ def problems(volume: EbsVolume, what: str, origin: Origin, also: tuple[str, ...]
         volume: The volume.
         what: What it is, for the message: "disk", "root disk".
         origin: Where its properties stand.
-        also: Other properties that have a part in it.
+        also: Other properties that have a part in its size.
     """
     path = f"{origin.path}.".removeprefix("cloud_properties.")
     first: dict[str, Refusal] = {}
@@ -184,7 +184,7 @@ def problems(volume: EbsVolume, what: str, origin: Origin, also: tuple[str, ...]
         names = [refusal.key, *refusal.beside]
         names.sort(key=lambda name: name in origin.inherited)
         to_blame, *beside = (f"{path}{name}" for name in names)
-        yield Problem(to_blame, text, (*beside, *also))
+        yield Problem(to_blame, text, (*beside, *(also if "size" in refusal.beside else ())))
 
 
 def snapshot_problems(

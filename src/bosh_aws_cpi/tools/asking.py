@@ -5,7 +5,7 @@ AWS may refuse a call, refuse the keys, throttle, or not answer; or something el
 
 from collections.abc import Callable
 from difflib import get_close_matches
-from typing import Any, Final, TypeVar
+from typing import Any, Final, TypeGuard, TypeVar
 
 from botocore.exceptions import BotoCoreError, ClientError
 
@@ -25,6 +25,7 @@ from bosh_aws_cpi.aws.sdk.translation import endpoint, explain, explain_no_answe
 from bosh_aws_cpi.call_statistics import READS, CallStatistics
 from bosh_aws_cpi.config.aws_config import AwsConfig
 from bosh_aws_cpi.errors import CloudError
+from bosh_aws_cpi.properties.types import Problem, problem_of
 from bosh_aws_cpi.records import Record
 from bosh_aws_cpi.tools.findings import Finding, Severity
 
@@ -73,6 +74,10 @@ class ReadingClients(CommandClients):
         return client
 
 
+class AccessError(CloudError):
+    """AWS does not accept the keys or the role, or the region is unknown: no call can succeed."""
+
+
 class NoAnswer(Record):
     """A call without a usable answer, and the reason.
 
@@ -118,7 +123,7 @@ class Asker:
             call: Makes the call.
 
         Raises:
-            CloudError: AWS does not accept the keys, which it has never accepted, or the role, if the calls
+            AccessError: AWS does not accept the keys, which it has never accepted, or the role, if the calls
                 don't stand for themselves; or AWS has never answered, and the SDK does not know the region.
         """
         try:
@@ -136,7 +141,7 @@ class Asker:
             if errors.is_timeout(error):  # else a person who waits sees nothing for minutes
                 log.logger.say(f"cpi: {service} does not answer in time, and is not asked again")
             if not self._keys_accepted and (wrong := _unknown_region(self._config, service)):
-                raise CloudError(wrong) from error
+                raise AccessError(wrong) from error
             return NoAnswer(
                 error,
                 explain_no_answer(service, error) if isinstance(error, translation.NO_ANSWER_ERRORS) else "",
@@ -152,6 +157,7 @@ class Asker:
         *,
         is_dry: bool = False,
         may_be_empty: bool = True,
+        problems: list[Problem] | None = None,
     ) -> Answer | None:
         """Call AWS; None, with a finding, when it refuses or does not answer.
 
@@ -162,15 +168,30 @@ class Asker:
             is_dry: Whether it is a dry run: AWS throttles these apart, and a proxy may answer only these. So
                 what a dry run meets, except a time-out, says nothing about other calls.
             may_be_empty: As in `unless_empty`, where None counts as empty, too.
+            problems: Gets the answer that something is missing or can't be used: a CloudError of the call, or
+                an error of AWS that is neither about permissions nor transient.
 
         Raises:
-            CloudError: As in `attempt`.
+            AccessError: As in `attempt`.
+            CloudError: The call raises it, and there are no ``problems``.
         """
         groups = {(service, False), (service, is_dry)}
         if groups.isdisjoint(self._silent):
-            answer = self.attempt(service, call)
+            try:
+                answer = self.attempt(service, call)
+            except AccessError:
+                raise
+            except CloudError as error:
+                if problems is None:
+                    raise
+                self._keys_accepted = True
+                problems.append(problem_of(error, what))
+                return None
             if not isinstance(answer, NoAnswer):
                 return answer if may_be_empty else self.unless_empty(what, answer)
+            if problems is not None and _is_refusal(answer.error):
+                problems.append(Problem(what, explain(answer.error)))
+                return None
             is_apart = is_dry and not errors.is_timeout(answer.error)
             self._note((service, is_apart), what, answer)
         for group in sorted(groups & self._silent.keys())[:1]:
@@ -213,6 +234,14 @@ class Asker:
         return NoAnswer(error)
 
 
+def _is_refusal(error: Exception) -> TypeGuard[ClientError]:
+    """Whether AWS was asked, and says that it can't be done so: it has judged what was asked for."""
+    could_not_ask = has_code(error, errors.UNAUTHORIZED) or errors.is_transient(error)
+    if not isinstance(error, ClientError) or could_not_ask:
+        return False
+    return is_error_of_aws(error) and not speaks_of_keys(error)
+
+
 def _unknown_region(config: AwsConfig, service: str) -> str:
     """Why a service that does not answer may have no endpoint; empty if the SDK knows the region.
 
@@ -227,18 +256,18 @@ def _unknown_region(config: AwsConfig, service: str) -> str:
     return f"aws.region '{config.region}' is not a known region, and {service} does not answer{remedy}"
 
 
-def role_error(config: AwsConfig, error: Exception) -> CloudError | None:
+def role_error(config: AwsConfig, error: Exception) -> AccessError | None:
     """The error for a role that can't be assumed; None when another call failed."""
     call = call_of(error)
     if getattr(error, "operation_name", "") != "AssumeRole" and not (call and call.action == _ASSUME):
         return None
     if not isinstance(error, ClientError) or not is_error_of_aws(error):
-        return CloudError(
+        return AccessError(
             f"STS, which aws.role_arn '{config.role_arn}' needs, fails: {explain_no_answer('sts', error)}"
         )
     what = f"aws.role_arn '{config.role_arn}' can't be assumed with the keys of {_keys(config)}"
     trust = ". The role's trust policy must name the user or role of these keys"
-    return CloudError(f"{what}: {explain(error)}{trust if has_code(error, errors.UNAUTHORIZED) else ''}")
+    return AccessError(f"{what}: {explain(error)}{trust if has_code(error, errors.UNAUTHORIZED) else ''}")
 
 
 def speaks_of_keys(error: ClientError) -> bool:
@@ -246,11 +275,11 @@ def speaks_of_keys(error: ClientError) -> bool:
     return has_code(error, errors.KEYS_REFUSED)
 
 
-def keys_error(config: AwsConfig, error: ClientError) -> CloudError:
+def keys_error(config: AwsConfig, error: ClientError) -> AccessError:
     """The error for keys that AWS does not accept, or whose account it does not serve in the region."""
     if has_code(error, errors.ACCOUNT_NOT_SERVED):
-        return CloudError(f"AWS does not serve the account in region '{config.region}': {explain(error)}")
-    return CloudError(f"AWS does not accept the keys of {_keys(config)}: {explain(error)}")
+        return AccessError(f"AWS does not serve the account in region '{config.region}': {explain(error)}")
+    return AccessError(f"AWS does not accept the keys of {_keys(config)}: {explain(error)}")
 
 
 def _keys(config: AwsConfig) -> str:

@@ -59,6 +59,7 @@ class Finding(Record):
         remedy: What to do about it; empty when that is obvious.
         place: Where in a file; None for findings about a resource.
         source: Who refuses it: "CPI", "AWS", "Director", "bosh create-env" or "bosh".
+        user: Whose request has it, if its place does not say so.
     """
 
     severity: Severity
@@ -66,13 +67,19 @@ class Finding(Record):
     remedy: str = ""
     place: Place | None = None
     source: str = "CPI"
+    user: str = ""
+
+    @property
+    def told(self) -> str:
+        """What is wrong, and for whom."""
+        return f"for {self.user}: {self.what}" if self.user else self.what
 
     def document(self) -> Json:
         """The finding for scripts; unknown values are null."""
         place = self.place
         return {
             "severity": self.severity.value,
-            "what": self.what,
+            "what": self.told,
             "remedy": self.remedy or None,
             "path": place.path if place else None,
             "file": (place.file or None) if place else None,
@@ -82,8 +89,18 @@ class Finding(Record):
 
     @property
     def identity(self) -> tuple[object, ...]:
-        """Equal for findings that differ only in their path and severity."""
-        return (self.what, self.remedy, self.source, self.place.identity if self.place else ())
+        """Equal for findings that differ only in their path, user and severity."""
+        return (self.what, self.remedy, self.source, self.where)
+
+    @property
+    def where(self) -> tuple[object, ...]:
+        """Equal for findings at one place."""
+        return self.place.identity if self.place else ()
+
+    @property
+    def is_in_file(self) -> bool:
+        """Whether it has a place in a file that is checked: not in the configuration."""
+        return self.place is not None and bool(self.place.file)
 
     def __str__(self) -> str:
         """The finding without secrets.
@@ -91,7 +108,7 @@ class Finding(Record):
         Each part is masked alone, because the end of a path and the text look like a key with its value.
         """
         place = f"{redact(str(self.place))}: " if self.place else ""
-        what = self.what.removesuffix(".") if self.remedy else self.what
+        what = self.told.removesuffix(".") if self.remedy else self.told
         remedy = f". {redact(self.remedy)}" if self.remedy else ""
         return f"{self.severity.value}: {place}{redact(what)}{remedy}"
 
@@ -111,11 +128,22 @@ _ORDER: Final = list(Severity)
 
 
 def sort_distinct(findings: Iterable[Finding]) -> list[Finding]:
-    """Sort findings, the worst first, and drop duplicates; equally bad ones keep their order."""
-    distinct: dict[tuple[object, ...], Finding] = {}
-    for each in sorted(findings, key=lambda each: _ORDER.index(each.severity)):
-        distinct.setdefault(each.identity, each)
-    return list(distinct.values())
+    """Sort findings, the worst first, and drop duplicates; equally bad ones keep their order.
+
+    What is wrong whoever asks for it is no finding for each user, too.
+    """
+
+    def order(finding: Finding) -> int:
+        return _ORDER.index(finding.severity)
+
+    by_user: dict[tuple[object, ...], dict[str, Finding]] = {}
+    for each in sorted(findings, key=order):
+        by_user.setdefault(each.identity, {}).setdefault(each.user, each)
+    distinct: list[Finding] = []
+    for found in by_user.values():
+        worst, *_ = found.values()
+        distinct += [worst.replace(user="")] if "" in found else found.values()
+    return sorted(distinct, key=order)
 
 
 def status(findings: Iterable[Finding], *, is_strict: bool = False) -> int:
@@ -125,9 +153,16 @@ def status(findings: Iterable[Finding], *, is_strict: bool = False) -> int:
 
 
 def lines(findings: Sequence[Finding], closing: str) -> list[str]:
-    """The report for people: a line for each finding, and a last line with their numbers."""
-    counts = ", ".join(_count(severity, findings) for severity in Severity)
-    return [*map(str, findings), redact(f"{counts}. {closing}")]
+    """The report for people: a line for each finding and its users, and a last line with their numbers."""
+    users: dict[tuple[object, ...], list[Finding]] = {}
+    for each in findings:
+        users.setdefault(each.identity, []).append(each)
+    shown = [
+        found[0].replace(user=", ".join(filter(None, (each.user for each in found))))
+        for found in users.values()
+    ]
+    counts = ", ".join(_count(severity, shown) for severity in Severity)
+    return [*map(str, shown), redact(f"{counts}. {closing}")]
 
 
 def document(findings: Iterable[Finding], more: Json) -> Json:

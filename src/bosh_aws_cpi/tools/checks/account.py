@@ -1,17 +1,14 @@
 """The AWS account of `cpi check`: each thing is looked up once, and nothing is created."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cached_property
 from typing import Any, Final, TypeVar
 
-from botocore.exceptions import ClientError
-
-from bosh_aws_cpi.aws.sdk.errors import UNAUTHORIZED, has_code, is_error_of_aws, is_transient
-from bosh_aws_cpi.aws.sdk.translation import explain
 from bosh_aws_cpi.config.aws_config import AwsConfig
 from bosh_aws_cpi.errors import CloudError
-from bosh_aws_cpi.properties.types import Problem, problem_of
-from bosh_aws_cpi.tools.asking import RETRIES, Asker, ReadingClients, speaks_of_keys
+from bosh_aws_cpi.properties.types import Problem
+from bosh_aws_cpi.records import EMPTY
+from bosh_aws_cpi.tools.asking import RETRIES, Asker, ReadingClients
 from bosh_aws_cpi.tools.checks.documents import variables_in
 from bosh_aws_cpi.tools.command import ToldStatistics
 from bosh_aws_cpi.tools.findings import Finding
@@ -57,46 +54,41 @@ class Account:
         """AWS's clients."""
         return ReadingClients(self._aws.replace(max_retries=RETRIES), ToldStatistics(), _refuse_variables)
 
-    def ask(self, key: str, look_up: Callable[[], Answer]) -> tuple[Answer | None, list[Problem]]:
+    def ask(
+        self,
+        key: str,
+        look_up: Callable[[], Answer],
+        problems: list[Problem] | None = None,
+        known: Mapping[str, Any] = EMPTY,
+    ) -> Answer | None:
         """Look something up, and report a lookup that AWS refuses or does not answer as not checked.
 
         Args:
             key: The property that names what is looked up, or `DRY_RUN`.
             look_up: Calls AWS. Its CloudError says that something is missing, or can't be used; so does
                 another error of AWS.
-
-        Returns:
-            The answer, or None, and that error as the only problem.
+            problems: Gets that error.
+            known: The answers that are known already, which may be that there is none.
 
         Raises:
             CloudError: AWS does not accept the keys, or the role, or could not be asked at all.
         """
-
-        def attempt() -> tuple[Answer | None, list[Problem]]:
-            try:
-                return look_up(), []
-            except CloudError as error:
-                return None, [problem_of(error, key)]
-            except ClientError as error:
-                could_not_ask = has_code(error, UNAUTHORIZED) or is_transient(error) or speaks_of_keys(error)
-                if could_not_ask or not is_error_of_aws(error):
-                    raise
-                return None, [Problem(key, explain(error))]
-
+        if self.is_offline or key in known:
+            return known.get(key)
         service = next((each for name, each in _SERVICES.items() if name in key.split(".")), "ec2")
-        is_dry = key == DRY_RUN
         try:
-            found = None if self.is_offline else self._asker.ask(key, attempt, service, is_dry=is_dry)
+            return self._asker.ask(
+                key, look_up, service, is_dry=key == DRY_RUN, problems=[] if problems is None else problems
+            )
         except _VariableError:
-            found = None
-        return found or (None, [])
+            return None
 
     def listing(
         self, what: str, look_up: Callable[[], Answer], *, may_be_empty: bool = True
     ) -> Answer | None:
         """List all things of a kind, once; None without an answer, or if it is empty and can't be."""
         if what not in self._listings:
-            answer, _ = self.ask(what, look_up)
+            answer = self.ask(what, look_up)
             is_believed = may_be_empty or answer is None
             self._listings[what] = answer if is_believed else self._asker.unless_empty(what, answer)
         found: Answer | None = self._listings[what]

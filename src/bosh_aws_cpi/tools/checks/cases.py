@@ -6,18 +6,17 @@ deployment_plan/merged_cloud_properties.rb). Of a manifest for `bosh create-env`
 its only subnet.
 """
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from functools import cached_property
-from itertools import chain, zip_longest
 from typing import Final
 
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.jsontext import Json
-from bosh_aws_cpi.model import InstanceTypeFacts
 from bosh_aws_cpi.plan import vm_sizes
 from bosh_aws_cpi.properties.types import Problem
-from bosh_aws_cpi.properties.vm import NEEDS, REQUIRED
-from bosh_aws_cpi.records import EMPTY, Entity
+from bosh_aws_cpi.properties.vm import REQUIRED, VmProperties
+from bosh_aws_cpi.records import EMPTY, Entity, Record
 from bosh_aws_cpi.tools.checks.addresses import range_of, ranges_of
 from bosh_aws_cpi.tools.checks.bosh_models import VmResources
 from bosh_aws_cpi.tools.checks.bosh_rules import keys_of, name_of, text_of
@@ -35,8 +34,25 @@ _OF_NETWORKS: Final = frozenset(
 """Properties that can be judged only with known networks: the things must be in the networks' VPC."""
 
 
-class Case(Entity):
-    """A request to the CPI.
+AWS: Final = "AWS"
+
+
+class Refusal(Record):
+    """A problem of a request.
+
+    Attributes:
+        problem: The problem.
+        severity: How bad it is.
+        source: Who refuses the request.
+    """
+
+    problem: Problem
+    severity: Severity = Severity.ERROR
+    source: str = "CPI"
+
+
+class Request(Entity):
+    """A request to the CPI: one that will be made, or all that is known of those for an entry in an az.
 
     Attributes:
         entries: What has its cloud properties, in the order in which they are merged.
@@ -45,6 +61,7 @@ class Case(Entity):
         networks: Its networks; none for a disk, or if they are not known.
         tags: The tags of the manifest, if there are any.
         sized: The cloud properties that the CPI chooses for ``vm_resources``.
+        entry: The entry that is judged alone, because no request is known to use it.
         unknown: The properties that something else may set.
         method: The CPI's method.
     """
@@ -55,6 +72,7 @@ class Case(Entity):
     networks: Networks = EMPTY
     tags: Node | None = None
     sized: Mapping[str, object] = EMPTY
+    entry: Node | None = None
     unknown: Collection[str] = ()
     method: str = "create_vm"
 
@@ -65,44 +83,44 @@ class Case(Entity):
 
     @cached_property
     def cloud_properties(self) -> Json:
-        """Its cloud properties without those that have a variable in them."""
+        """Its cloud properties without those that have a variable; a type that others give is one."""
         known = {key: each.value for key, each in self.properties.items() if not each.has_variables}
-        return {**self.sized, **known}
+        is_typed = "instance_type" in self.properties or "instance_type" not in self.unknown
+        return {**({} if is_typed else {"instance_type": VARIABLE}), **self.sized, **known}
+
+    @property
+    def has_defaults(self) -> bool:
+        """Whether the configuration's defaults are for it; not known of an extension or subnet."""
+        return self.entry is None or self.entry.route[0] == "vm_types"
 
     @property
     def documents(self) -> Json:
         """Its networks as the method gets them, by name."""
         return {name: document for name, (document, _) in self.networks.items()}
 
-    def is_known(self, problem: Problem) -> bool:
-        """Whether all properties in a problem are known: none is a variable, and nothing else sets them."""
+    def fixes(self, problem: Problem) -> bool:
+        """Whether a problem will occur: the request fixes all properties in it.
+
+        Not fixed are variables, what something else may set, and, if an entry is judged alone, what another
+        entry than it and its az gives.
+        """
         networks = [entry for _, entry in self.networks.values()]
         is_open = not networks or any(entry.has_variables or entry.is_open for entry in networks)
-        for key in _parts(problem):
+        for key in self._parts(problem):
             whole, _ = self._network(key) or (self.properties.get(_top(key)), "")
             if _top(key) in self.unknown or (is_open and _top(key) in _OF_NETWORKS):
                 return False
             if whole is not None and whole.has_variables:
                 return False
-        return True
+            is_of_network = key == "networks" or self._network(key) is not None
+            if self.entry is not None and is_of_network and self.entry not in networks:
+                return False
+        return self.has_defaults or not all(key.startswith("aws.") for key in self._parts(problem))
 
     @property
     def is_open(self) -> bool:
         """Whether any of the merged hashes may hold any property."""
         return any(entry.is_open for entry in self.entries)
-
-    def is_local(self, problem: Problem, entry: Node) -> bool:
-        """Whether a problem of an entry may not occur in another subnet or az."""
-        of_az = {key for key, node in self.properties.items() if node.route[0] == "azs"}
-        networks = [network for key in _parts(problem) for network, _ in filter(None, [self._network(key)])]
-        tops = {*map(_top, _parts(problem))}
-        return not tops.isdisjoint(_OF_NETWORKS | of_az | {ZONE}) or any(each != entry for each in networks)
-
-    def is_within(self, problem: Problem, entry: Node) -> bool:
-        """Whether all properties in a problem are in an entry."""
-        nodes = [self.node_of(key) for key in _parts(problem)]
-        is_all = all(node is not None and node.is_within(entry) for node in nodes)
-        return is_all and not self.is_local(problem, entry)
 
     def node_of(self, key: str) -> Node | None:
         """Where a property stands, or the nearest value around it; None if nothing has it."""
@@ -118,15 +136,15 @@ class Case(Entity):
         name = max(names, key=len, default="")
         return (self.networks[name][1], key.removeprefix(f"networks.{name}.")) if names else None
 
-    def places(self, problem: Problem) -> Iterator[Place]:
-        """The places of the properties that have a part in a problem, beginning with the one to blame.
+    def _parts(self, problem: Problem) -> tuple[str, ...]:
+        """The properties in a problem, the one to blame first: only an own zone, as all subnets are tried."""
+        zone, parts = self.properties.get(ZONE), (problem.key, *problem.beside)
+        is_own = ZONE in parts and zone is not None and zone.route[0] != "azs"
+        return (ZONE,) if is_own else parts
 
-        An entry's own zone is to blame before the subnets of its az.
-        """
-        zone, parts = self.properties.get(ZONE), _parts(problem)
-        if ZONE in parts and zone is not None and zone.route[0] != "azs":
-            parts = (ZONE, *parts)
-        return (self._place(key, problem.text) for key in parts)
+    def place_of(self, problem: Problem) -> Place:
+        """The place of the property to blame."""
+        return self._place(self._parts(problem)[0], problem.text)
 
     def _place(self, key: str, text: str) -> Place:
         """The place of a property; of a list or hash the entry that the text names, if it names one."""
@@ -161,10 +179,6 @@ class Case(Entity):
         return "Name the cloud config with the azs, too, or give the VMs an az" if is_without_az else ""
 
 
-def _parts(problem: Problem) -> tuple[str, ...]:
-    return (problem.key, *problem.beside)
-
-
 def _top(key: str) -> str:
     return key if key.startswith(("aws.", "networks.")) else key.partition(".")[0]
 
@@ -184,28 +198,19 @@ def _quoted(node: Node | None, text: str) -> list[Node]:
     ]
 
 
-Question = tuple[Node | None, Iterable[tuple[Node | None, Iterator[Iterable[Case]]]]]
-"""An entry, and for each of its azs the VMs that may have it, each with a request for every subnet.
-
-In each az one of the requests must succeed: a cloud config does not say what is used together. All of it must
-be read in this order. Without an entry, the only request will be made.
-"""
+Alternatives = Sequence[Request]
+"""Requests of which one must succeed: of an entry that is judged alone, one in each subnet of an az."""
 
 
-def of_files(files: Files, facts: Mapping[str, InstanceTypeFacts]) -> Iterator[Question]:
-    """All requests.
-
-    Args:
-        files: The files.
-        facts: What is known of their instance types, by name.
-    """
-    disks = [Case([each], each, method="create_disk") for each in files.lists["disk_types"]]
-    for case in (*of_deployment(files), *disks, *_of_managed(files)):
-        yield None, [(None, iter([[case]]))]
-    yield from () if files.is_for_create_env else _of_entries(files, facts)
+def of_files(files: Files) -> Iterator[Alternatives]:
+    """All requests; those for one entry in its azs follow one another."""
+    disks = [Request([each], each, method="create_disk") for each in files.lists["disk_types"]]
+    for request in (*of_deployment(files), *disks, *_of_managed(files)):
+        yield [request]
+    yield from () if files.is_for_create_env else _of_unused(files)
 
 
-def of_deployment(files: Files) -> Iterator[Case]:
+def of_deployment(files: Files) -> Iterator[Request]:
     """The requests for VMs that are certain: of instance groups, of the compilation, of create-env's VM."""
     for group in files.groups:
         shown = f"instance group '{name_of(group)}'" if files.manifest is not None else ""
@@ -224,7 +229,9 @@ def _networks_of(files: Files, group: Node) -> list[tuple[Node, Node]]:
     return known if len(known) == len(entries) else []
 
 
-def _of_user(files: Files, node: Node, shown: str, networks: Sequence[tuple[Node, Node]]) -> Iterator[Case]:
+def _of_user(
+    files: Files, node: Node, shown: str, networks: Sequence[tuple[Node, Node]]
+) -> Iterator[Request]:
     own = files.find("vm_types", node.get("resource_pool") or node.get("vm_type"))
     sized = sized_properties(files, node)[0] if node.get("vm_resources") is not None else {}
     if own is None and not sized:
@@ -239,7 +246,7 @@ def _of_user(files: Files, node: Node, shown: str, networks: Sequence[tuple[Node
     for az in _azs(files, node):
         entries = [each for each in (az, own, *extensions) if each is not None] or [node]
         for documents in _networks_in(files, networks, az):
-            yield Case(entries, node, shown, documents, files.tags, sized)
+            yield Request(entries, node, shown, documents, files.tags, sized)
 
 
 def _azs(files: Files, node: Node) -> Sequence[Node | None]:
@@ -309,51 +316,43 @@ def _any_address(subnet: Node, index: int) -> str:
     return f"10.255.{index}.0" if whole is None or whole.version == 4 else f"fd00:0:0:0:{index}::"  # noqa: PLR2004 - IPv4
 
 
-def _of_entries(files: Files, facts: Mapping[str, InstanceTypeFacts]) -> Iterator[Question]:
-    """The VM types, extensions and subnets that nothing is known to use."""
+def _of_unused(files: Files) -> Iterator[Alternatives]:
+    """The VM types, extensions and subnets that no request is known to use: each alone, in each az."""
     azs: Sequence[Node | None] = files.own_azs if files.lists["azs"] else [None]
     types, extensions = files.lists["vm_types"], files.lists["vm_extensions"]
     known = [*of_deployment(files)] if files.manifest is not None else []
-    used = {node for case in known for node in (*case.entries, *(each for _, each in case.networks.values()))}
-    kinds = [[each] for each in _kinds(types, facts)] or [[]]
-    unknown = {key for each in extensions for key in each.properties}  # which may be beside the entry
-    if "vm_types" in files.open_lists or not types:
-        unknown |= {"instance_type", "spot", "spot_bid_price"}
-    if "azs" in files.open_lists:
-        unknown.add(ZONE)
-    alone = [
-        (subnet, dict([named]))
+    used = {node for each in known for node in (*each.entries, *(it for _, it in each.networks.values()))}
+    alone: dict[Node, Networks] = {
+        subnet: dict([named])
         for network, subnet in files.subnets
         if _is_alone(subnet) and (named := _network(files, network, network, subnet)) is not None
-    ]
-    places: dict[Node | None, list[Networks]] = {
-        az: [each for subnet, each in alone if _serves(subnet, az)] or [EMPTY] for az in azs
     }
-    for entry in (each for each in types if each not in used):
-        yield entry, _by_az(files, entry, [[entry]], unknown, places)
-    needed = {partner for _, partner in NEEDS}
-    for entry in (each for each in extensions if each not in used):
-        yield (
-            entry,
-            _by_az(files, entry, [[*kind, entry] for kind in kinds], unknown | needed, places),
-        )
-    for entry, networks in alone if types else ():
-        serving = {az: [networks] for az in azs if _serves(entry, az)}
-        if entry not in used:
-            yield entry, _by_az(files, entry, kinds, unknown, serving)
+    of_extensions = {key for each in extensions for key in each.properties}
+    of_extensions |= {ZONE} if "azs" in files.open_lists else set()
+    of_all = of_extensions.union(*(each.properties for each in types))
+    of_vm = VmProperties.model_fields.keys()
+    of_subnet = {*REQUIRED, "security_groups"} if types and "vm_types" not in files.open_lists else of_vm
+    for entry in (each for each in (*types, *extensions, *alone) if each not in used):
+        for az in azs:
+            given = az.properties.keys() if az is not None else set()
+            if entry in alone:
+                others, networks = of_all | (of_subnet - given), [alone[entry]] if _serves(entry, az) else []
+            else:
+                others = of_extensions if entry in types else of_all | (of_vm - given)
+                networks = [each for subnet, each in alone.items() if _serves(subnet, az)] or [EMPTY]
+            if networks:
+                yield [_alone(files, entry, az, others, each) for each in networks]
 
 
-def _kinds(types: Iterable[Node], facts: Mapping[str, InstanceTypeFacts]) -> list[Node]:
-    """VM types, one of those with the same keys, and one of those whose instance types can do the same."""
-    by_facts: dict[object, Node] = {}
-    by_keys: dict[object, Node] = {}
-    for each in types:
-        of_type = facts.get(text_of(each.properties.get("instance_type")))
-        able = of_type and (of_type.architectures, of_type.is_burstable, of_type.store_is_nvme, of_type.lacks)
-        by_facts.setdefault((able, of_type and min(of_type.store_disks, 1)), each)
-        by_keys.setdefault(frozenset(each.properties), each)
-    both = chain.from_iterable(zip_longest(by_facts.values(), by_keys.values()))
-    return [each for each in dict.fromkeys(both) if each is not None]
+def _alone(
+    files: Files, entry: Node, az: Node | None, others: AbstractSet[str], networks: Networks
+) -> Request:
+    """The request of an entry in an az, if others may give some properties, but no other of its own."""
+    own = {*entry.properties} if entry.route[0] != "networks" else set()
+    own |= {"instance_type_fallbacks"} if "instance_type" in own else set()  # these cure nothing in a type
+    entries = [each for each in (az, entry if entry.route[0] != "networks" else None) if each is not None]
+    unknown = frozenset(others - own)
+    return Request(entries, entry, networks=networks, tags=files.tags, entry=entry, unknown=unknown)
 
 
 def _is_alone(subnet: Node) -> bool:
@@ -362,26 +361,12 @@ def _is_alone(subnet: Node) -> bool:
     return text_of(subnet.get("prefix")) in {"", "32", "128"} and is_first
 
 
-def _by_az(
-    files: Files,
-    entry: Node,
-    vms: Sequence[Sequence[Node]],
-    unknown: Collection[str],
-    places: Mapping[Node | None, Sequence[Networks]],
-) -> Iterator[tuple[Node | None, Iterator[Iterator[Case]]]]:
-    """For each az, and for each of the VMs with an entry, the requests in the az's networks."""
-    whole = Case([], entry, tags=files.tags, unknown=frozenset(unknown) - entry.properties.keys())
-    for az, networks in places.items():
-        merged = ([each for each in (az, *own) if each is not None] for own in vms)
-        yield az, ((whole.replace(entries=own, networks=each) for each in networks) for own in merged)
-
-
-def _of_managed(files: Files) -> Iterator[Case]:
+def _of_managed(files: Files) -> Iterator[Request]:
     for network, subnet in files.subnets:
         if network.get("managed") is not None and type_of(network) == "manual":
             keys = ("range", "gateway", "netmask_bits")
             document = {key: node.value for key in keys if (node := subnet.get(key)) is not None}
-            yield Case(
+            yield Request(
                 [subnet], subnet, networks={name_of(network): (document, subnet)}, method="create_network"
             )
 

@@ -242,9 +242,13 @@ class Node(Record):
                 return Place(self.path, self.document.name, found[0], position, self.route)
         return Place(self.path, self.document.name, route=self.route)
 
-    def holds(self, place: Place) -> bool:
+    def holds(self, place: Place | None) -> bool:
         """Whether a place is this value, or within it."""
-        return place.file == self.document.name and place.route[: len(self.route)] == self.route
+        return (
+            place is not None
+            and place.file == self.document.name
+            and place.route[: len(self.route)] == self.route
+        )
 
     @property
     def is_unknown(self) -> bool:

@@ -28,14 +28,12 @@ from bosh_aws_cpi.tools.checks import cases
 from bosh_aws_cpi.tools.checks.account import Account
 from bosh_aws_cpi.tools.checks.addresses import is_within, range_of
 from bosh_aws_cpi.tools.checks.bosh_rules import hashes, text_of
-from bosh_aws_cpi.tools.checks.cases import ZONE
+from bosh_aws_cpi.tools.checks.cases import AWS, ZONE, Refusal
 from bosh_aws_cpi.tools.checks.cloud_config import Files
 from bosh_aws_cpi.tools.checks.documents import Node
 from bosh_aws_cpi.tools.checks.property_values import name_in_arn, near_existing, near_type
 from bosh_aws_cpi.tools.findings import Finding, Severity
 
-Found = Iterator[tuple[Severity, Problem]]
-_ERROR, _WARNING = Severity.ERROR, Severity.WARNING
 _THINGS: Final[tuple[tuple[str, str, str, Any], ...]] = (
     ("key_name", "key pair", "ec2", instances.key_pairs),
     ("iam_instance_profile", "instance profile", "iam", instances.instance_profiles),
@@ -48,7 +46,7 @@ _THINGS: Final[tuple[tuple[str, str, str, Any], ...]] = (
 
 def of_vm(
     wanted: WantedVm, facts: VmFacts, aws: AwsConfig, account: Account, types: Collection[str]
-) -> Found:
+) -> Iterator[Refusal]:
     """What is wrong with the things that a VM names, or else the configuration.
 
     Args:
@@ -72,10 +70,10 @@ def of_vm(
         if there is not None and name not in there:
             remedy = f"Use its name, {inner}" if (inner := name_in_arn(name)) in there else ""
             text = f"there is no {shown}. {remedy or near_existing(name, there)}"
-            yield _ERROR, Problem(f"{default}{key}", text)
+            yield Refusal(Problem(f"{default}{key}", text), source=AWS)
         elif isinstance(there, Mapping) and (why := there[name].misfit(vm)):
             text = f"{shown} {why}. Use another one, or correct what names it"
-            yield _ERROR, Problem(key, text, (ZONE, "instance_type", "tenancy"))
+            yield Refusal(Problem(key, text, (ZONE, "instance_type", "tenancy")), source=AWS)
     for subnet in [*(facts.subnets or {}).values()][:1]:
         yield from _groups(wanted.groups, subnet.vpc_id, account)
     for _, encryption in wanted.disk_defaults.encryptions(vm.root_disk, vm.ephemeral_disk).values():
@@ -93,42 +91,44 @@ def types_of(account: Account, names: Collection[str]) -> Mapping[str, TypeDetai
     return account.listing("instance types", lambda: instance_types.types(account.clients.ec2, names)) or {}
 
 
-def of_key(encryption: Encryption, account: Account) -> Found:
+def of_key(encryption: Encryption, account: Account) -> Iterator[Refusal]:
     """What is wrong with the KMS key that encrypts a disk."""
     name, key = encryption.kms_key_arn, encryption.key_source.removeprefix("cloud_properties.")
     if not encryption.encrypted or not name:
         return
-    state, _ = account.ask("kms_key_arn", lambda: [kms_keys.state(account.clients.kms, name)])
+    state = account.ask("kms_key_arn", lambda: [kms_keys.state(account.clients.kms, name)])
     if state == [None]:
-        yield _ERROR, Problem(key, f"there is no KMS key '{name}'. Create it, or correct its name")
+        yield Refusal(
+            Problem(key, f"there is no KMS key '{name}'. Create it, or correct its name"), source=AWS
+        )
     elif state and state != [kms_keys.ENABLED]:
         text = f"KMS key '{name}' is {state[0]}: EBS can't encrypt with it. Enable it, or use another one"
-        yield _ERROR, Problem(key, text)
+        yield Refusal(Problem(key, text), source=AWS)
 
 
-def _groups(groups: Mapping[str, str], vpc_id: str, account: Account) -> Found:
+def _groups(groups: Mapping[str, str], vpc_id: str, account: Account) -> Iterator[Refusal]:
     """Security groups that are named by id: one of another VPC must be associated with the VM's."""
     ids, ec2 = [each for each in groups if is_group_id(each)], account.clients.ec2
-    found = account.ask("security_groups", lambda: firewalls.groups_by_id(ec2, ids))[0] if ids else None
+    found = account.ask("security_groups", lambda: firewalls.groups_by_id(ec2, ids)) if ids else None
     others = [each.group_id for each in (found or {}).values() if each.vpc_id != vpc_id]
     states: Mapping[tuple[str, str], str] | None = {}
     if others:
-        states, _ = account.ask("security_groups", lambda: firewalls.group_associations(ec2, others))
+        states = account.ask("security_groups", lambda: firewalls.group_associations(ec2, others))
     for group_id in ids if found is not None else ():
         state = "associated" if states is None else states.get((group_id, vpc_id), "not associated")
         if group_id not in (found or {}):
             text = f"there is no security group '{group_id}'. Correct its id"
-            yield _ERROR, Problem(groups[group_id], text)
+            yield Refusal(Problem(groups[group_id], text), source=AWS)
         elif found is not None and group_id in others and state != "associated":
             text = (
                 f"security group '{group_id}' belongs to VPC '{found[group_id].vpc_id}', and is {state} "
                 f"with '{vpc_id}'. Use a group of '{vpc_id}', or associate this one: aws ec2 "
                 "associate-security-group-vpc. EC2 associates neither default groups nor default VPCs"
             )
-            yield _ERROR, Problem(groups[group_id], text)
+            yield Refusal(Problem(groups[group_id], text), source=AWS)
 
 
-def _offers(vm: VmProperties, account: Account, types: Collection[str], aws: AwsConfig) -> Found:
+def _offers(vm: VmProperties, account: Account, types: Collection[str], aws: AwsConfig) -> Iterator[Refusal]:
     """A zone that does not exist; types that it does not offer: an error if no VM can be created.
 
     create_vm tries the next type if a zone does not offer one, but not if a type does not exist.
@@ -138,14 +138,14 @@ def _offers(vm: VmProperties, account: Account, types: Collection[str], aws: Aws
     described = types_of(account, types) if aws.enable_describe_instance_types else {}
     existing = [each for each in types if each in described or type_table.facts(each)]
     look_up = partial(instance_types.offers, ec2, types)
-    offered = account.listing("instance_type", look_up, may_be_empty=not existing) if names else None
+    offered = account.listing("instance_type", look_up, may_be_empty=not existing) if types else None
     if offered is None or not zone:
         return
     if zone not in {place for _, place in offered}:
         zones = account.listing(ZONE, partial(subnets.zones, ec2), may_be_empty=False) or {zone}
         if zone not in zones:
             text = f"zone '{zone}' does not exist in {aws.region}, or the account can't use it"
-            yield _ERROR, Problem(ZONE, f"{text}. Use {', '.join(sorted(zones))}")
+            yield Refusal(Problem(ZONE, f"{text}. Use {', '.join(sorted(zones))}"), source=AWS)
             return
     offering = {name: sorted(each for kind, each in offered if kind == name) for name in names}
     ends = next((not offering[name] for name in names if not offering[name] or zone in offering[name]), None)
@@ -156,7 +156,8 @@ def _offers(vm: VmProperties, account: Account, types: Collection[str], aws: Aws
             text = f"there is no instance type '{name}' in {aws.region}. {near_type(name)}".removesuffix(". ")
             text = f"no zone of {aws.region} offers type '{name}'" if name in existing else text
         key = "instance_type" if name == vm.instance_type else "instance_type_fallbacks"
-        yield _ERROR if is_error else _WARNING, Problem(key, text, (ZONE,))
+        severity = Severity.ERROR if is_error else Severity.WARNING
+        yield Refusal(Problem(key, text, (ZONE,)), severity, AWS)
 
 
 _FEW: Final = 10
