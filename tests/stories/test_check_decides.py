@@ -236,6 +236,11 @@ ONLINE: dict[str, Row] = {
         None,
         NOTHING,
     ),
+    "an az's only subnet, that a VM type can't use": (
+        {(*OF_SECOND, "cloud_properties", "interface_type"): "efa"},
+        None,
+        NOTHING,
+    ),
     "a subnet that the compilation can't use": (EFA, None, [("error", f"{AT_LARGE}/instance_type", "efa")]),
     "a subnet of another zone": (MOVED, None, [("error", AT_SECOND, "us-east-1a")]),
     "a subnet in azs of two zones": (TWO_ZONES, None, [("warning", AT_FIRST, "us-east-1a")]),

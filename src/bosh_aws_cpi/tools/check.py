@@ -15,14 +15,14 @@ from bosh_aws_cpi.jsontext import Json
 from bosh_aws_cpi.plan import vm_sizes
 from bosh_aws_cpi.plan.vm_sizes import VmSize
 from bosh_aws_cpi.tools import command
-from bosh_aws_cpi.tools.checks import contents, property_values, things
-from bosh_aws_cpi.tools.checks.account import Account
+from bosh_aws_cpi.tools.checks import account_findings, file_findings, property_values
 from bosh_aws_cpi.tools.checks.bosh_models import LISTS, BoshCloudConfig, BoshHash, Manifest, keys_in
 from bosh_aws_cpi.tools.checks.bosh_rules import SIMILAR, likeness
 from bosh_aws_cpi.tools.checks.cloud_config import Files
 from bosh_aws_cpi.tools.checks.configuration import read_create_env, unknown_keys
 from bosh_aws_cpi.tools.checks.documents import Document
-from bosh_aws_cpi.tools.checks.trial import Trial
+from bosh_aws_cpi.tools.checks.lookups import Account
+from bosh_aws_cpi.tools.checks.request_findings import Trial
 from bosh_aws_cpi.tools.findings import Finding, Severity, document, in_file, lines, sort_distinct, status
 
 _CLOUD_CONFIG: Final = "a cloud config"
@@ -151,13 +151,13 @@ def findings(
     found = [
         *of_sizes,
         *property_values.of_keys(files.aws),
-        *contents.findings(files, is_offline=account.is_offline),
-        *things.crowded_groups(files),
+        *file_findings.findings(files, is_offline=account.is_offline),
+        *account_findings.crowded_groups(files),
         *trial.findings(),
-        *(things.findings(files, account) if not account.is_offline else ()),
+        *(account_findings.findings(files, account) if not account.is_offline else ()),
         *account.not_checked(),
     ]
-    yield from (contents.adjust(files, each) for each in found)
+    yield from (file_findings.adjust(files, each) for each in found)
 
 
 def read_files(

@@ -12,7 +12,7 @@ from bosh_aws_cpi.config import cpi_config
 from bosh_aws_cpi.config.aws_config import AwsConfig
 from bosh_aws_cpi.config.loading import load
 from bosh_aws_cpi.tools.check import findings, read_files
-from bosh_aws_cpi.tools.checks.account import Account
+from bosh_aws_cpi.tools.checks.lookups import Account
 from bosh_aws_cpi.tools.findings import sort_distinct
 from testbed.executable import config
 

@@ -10,7 +10,7 @@ from bosh_aws_cpi.config.aws_config import AwsConfig
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.plan.vm_sizes import VM_SIZES
 from bosh_aws_cpi.tools.check import read_files
-from bosh_aws_cpi.tools.checks import things
+from bosh_aws_cpi.tools.checks import account_findings
 from tests.stories.checked_config import GONE, Route, changed
 from tests.stories.right_configs import KINDS, OWN
 from tests.unit.tools.checks.conftest import Check
@@ -440,7 +440,7 @@ def test_demand(tmp_path: Path, aws: AwsConfig) -> None:
     manifest_path.write_text(yaml.safe_dump({"instance_groups": groups}))
     large = "m5.xlarge"
     files, _ = read_files([str(config_path)], str(manifest_path), "", aws, {})
-    assert [counted for _, counted in things.demand(files.replace(sizes=VM_SIZES))] == [
+    assert [counted for _, counted in account_findings.demand(files.replace(sizes=VM_SIZES))] == [
         {("m5.large", "demand"): 3, (large, "demand"): 2, ("t2.micro", "demand"): 4, (large, "spot"): 14},
         {("m5.large", "demand"): 5},
     ]

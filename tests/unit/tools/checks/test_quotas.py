@@ -1,6 +1,6 @@
 """Quotas of vCPUs against what a deployment needs."""
 
-from bosh_aws_cpi.tools.checks import things
+from bosh_aws_cpi.tools.checks import account_findings
 from bosh_aws_cpi.tools.findings import Severity
 from testbed.world import QUOTAS
 
@@ -11,5 +11,5 @@ def test_sum() -> None:
     """Types of one class count together; spot counts apart; a type of no known class is left out."""
     vcpus = {"m5.large": 2, "c5.xlarge": 4, "t3.micro": 2, "b1.large": 2}
     needed = {LARGE: 1, ("c5.xlarge", "demand"): 1, ("t3.micro", "spot"): 1, ("b1.large", "demand"): 9}
-    (error,) = things.over_quota("the groups need", needed, vcpus, QUOTAS)
+    (error,) = account_findings.over_quota("the groups need", needed, vcpus, QUOTAS)
     assert (error.severity, "need 6 vCPUs" in error.what) == (Severity.ERROR, True)

@@ -9,7 +9,7 @@ from bosh_aws_cpi.properties.disk import DiskProperties
 from bosh_aws_cpi.properties.types import Properties
 from bosh_aws_cpi.properties.vm import MetadataOptions
 from bosh_aws_cpi.properties.vm_disks import EphemeralDisk, RootDisk
-from bosh_aws_cpi.tools.checks import addresses, cases, configuration, property_values
+from bosh_aws_cpi.tools.checks import addresses, configuration, property_values, requests
 from bosh_aws_cpi.tools.checks.bosh_models import BoshCloudConfig, BoshHash, CreateEnv, Manifest
 from bosh_aws_cpi.tools.checks.bosh_rules import BOSH_CLI, DIRECTOR, hashes_in, keys_of, name_of, text_of
 from bosh_aws_cpi.tools.checks.cloud_config import Files
@@ -55,7 +55,7 @@ def findings(files: Files, *, is_offline: bool) -> Iterator[Finding]:
     yield from _of_others(files)
     yield from addresses.findings(files)
     for node in files.users:
-        yield from cases.sized_properties(files, node)[1]
+        yield from requests.sized_properties(files, node)[1]
     yield from _variables(files.all)
 
 

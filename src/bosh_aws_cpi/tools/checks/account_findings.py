@@ -24,14 +24,14 @@ from bosh_aws_cpi.plan.nics import is_group_id
 from bosh_aws_cpi.plan.spread import MAX_RUNNING
 from bosh_aws_cpi.properties.types import Problem
 from bosh_aws_cpi.properties.vm import VmProperties
-from bosh_aws_cpi.tools.checks import cases
-from bosh_aws_cpi.tools.checks.account import Account
+from bosh_aws_cpi.tools.checks import requests
 from bosh_aws_cpi.tools.checks.addresses import is_within, range_of
 from bosh_aws_cpi.tools.checks.bosh_rules import hashes, text_of
-from bosh_aws_cpi.tools.checks.cases import AWS, ZONE, Refusal
 from bosh_aws_cpi.tools.checks.cloud_config import Files
 from bosh_aws_cpi.tools.checks.documents import Node
+from bosh_aws_cpi.tools.checks.lookups import Account
 from bosh_aws_cpi.tools.checks.property_values import name_in_arn, near_existing, near_type
+from bosh_aws_cpi.tools.checks.requests import AWS, ZONE, Refusal
 from bosh_aws_cpi.tools.findings import Finding, Severity
 
 _THINGS: Final[tuple[tuple[str, str, str, Any], ...]] = (
@@ -175,9 +175,9 @@ def crowded_groups(files: Files) -> Iterator[Finding]:
     Some zone has too many if all of them together do, however the Director distributes the instances.
     """
     zones: dict[Node, set[str]] = {}
-    for case in cases.of_deployment(files):
+    for case in requests.of_deployment(files):
         if case.cloud_properties.get("spread") is True:
-            zone = case.properties.get(cases.ZONE)
+            zone = case.properties.get(requests.ZONE)
             zones.setdefault(case.user, set()).add(text_of(zone) or str(id(zone)))
     for user, there in zones.items():
         count, room = user.get("instances"), MAX_RUNNING * len(there)
@@ -204,7 +204,7 @@ def findings(files: Files, account: Account) -> Iterator[Finding]:
         if node.value in there:
             yield from _of_subnet(entry, node, there[node.value])
     if files.manifest is not None:
-        types = types_of(account, cases.instance_types(files))
+        types = types_of(account, requests.instance_types(files))
         look_up = partial(capacity.quotas, account.clients.service_quotas)
         quotas = account.listing("quotas", look_up, may_be_empty=False) or {}
         for who, needed in demand(files):
@@ -238,7 +238,7 @@ def demand(files: Files) -> Iterator[tuple[str, Counter[tuple[str, str]]]]:
     name a capacity reservation, which may be another account's.
     """
     needs: dict[str, Counter[tuple[str, str]]] = {}
-    for case in {each.user: each for each in cases.of_deployment(files)}.values():
+    for case in {each.user: each for each in requests.of_deployment(files)}.values():
         count = case.user.get("workers") or case.user.get("instances")
         given = case.cloud_properties
         is_apart = case.properties.keys() & {"dedicated_host", "capacity_reservation"}

@@ -28,12 +28,12 @@ from bosh_aws_cpi.plan.instance_types import static_facts, tabled_facts
 from bosh_aws_cpi.properties.types import Problem, Review, WrongType, problem_of
 from bosh_aws_cpi.records import EMPTY
 from bosh_aws_cpi.tools.asking import AccessError
-from bosh_aws_cpi.tools.checks import cases, things
-from bosh_aws_cpi.tools.checks.account import DRY_RUN, Account
+from bosh_aws_cpi.tools.checks import account_findings, requests
 from bosh_aws_cpi.tools.checks.bosh_rules import text_of
-from bosh_aws_cpi.tools.checks.cases import AWS, ZONE, Refusal, Request
 from bosh_aws_cpi.tools.checks.cloud_config import Files
 from bosh_aws_cpi.tools.checks.documents import VARIABLE, variables_in
+from bosh_aws_cpi.tools.checks.lookups import DRY_RUN, Account
+from bosh_aws_cpi.tools.checks.requests import AWS, ZONE, Refusal, Request
 from bosh_aws_cpi.tools.findings import Finding, Severity, as_warning
 
 _DIRECTOR: Final = "director"
@@ -59,7 +59,7 @@ class Trial:
         self._files, self._account, self._cids = files, account, stemcells
         self._is_director_known = config.director_uuid is not None
         self._config = config.replace(director_uuid=config.director_uuid or _DIRECTOR)
-        self._types = cases.instance_types(files)
+        self._types = requests.instance_types(files)
         self._images = [UNKNOWN_IMAGE]
         self._launches: dict[str, str] = {}
         self._refused: dict[str, list[Refusal]] = {}
@@ -75,7 +75,7 @@ class Trial:
         """
         if not self._account.is_offline:
             yield from self._stemcells() if self._cids else [_NOT_TRIED]
-        for entry, in_azs in groupby(cases.of_files(self._files), key=lambda each: each[0].entry):
+        for entry, in_azs in groupby(requests.of_files(self._files), key=lambda each: each[0].entry):
             by_az = [min(map(self._wrong_with, each), key=_has_error) for each in in_azs]
             errors = ({each.where for each in found if each.severity is Severity.ERROR} for found in by_az)
             failed = Counter(chain.from_iterable(errors))
@@ -109,7 +109,7 @@ class Trial:
     def _try(self, request: Request) -> list[Refusal]:
         try:
             found: list[Refusal] = getattr(self, f"_{request.method}")(request, Review())
-        except WrongType:  # `contents` reports it
+        except WrongType:  # `file_findings` reports it
             return []
         except AccessError:
             raise
@@ -135,7 +135,7 @@ class Trial:
         unasked = [*wrong, *([] if request.has_defaults else ["aws.default_security_groups"])]
         known = {**dict.fromkeys(unasked), **known, "subnets": self._subnets(wanted)}
         facts = gather(self._cloud, wanted, self._ask_in(review, known))
-        of_things = [*things.of_vm(wanted, facts, self._config.aws, self._account, self._types)]
+        of_things = [*account_findings.of_vm(wanted, facts, self._config.aws, self._account, self._types)]
         if any(each.problem.key == ZONE for each in of_things):
             facts = facts.replace(subnets=None)  # they are in none of that name
         plan = plan_vm(self._config, wanted, facts, review, is_registry_used=False)
@@ -148,7 +148,7 @@ class Trial:
 
     def _subnets(self, wanted: WantedVm) -> Mapping[str, Subnet] | None:
         """A VM's subnets that exist; None if a variable names one, or AWS does not say it."""
-        found = things.subnets_of(self._account, self._files)
+        found = account_findings.subnets_of(self._account, self._files)
         if found is None or any(map(variables_in, wanted.subnet_ids)):
             return None
         return {each: found[each] for each in wanted.subnet_ids if each in found}
@@ -157,7 +157,7 @@ class Trial:
     def _facts(self) -> dict[str, InstanceTypeFacts]:
         """The facts about all instance types of the files; one without any may have an instance store."""
         is_asked = self._config.aws.enable_describe_instance_types
-        details = things.types_of(self._account, self._types) if is_asked else {}
+        details = account_findings.types_of(self._account, self._types) if is_asked else {}
         known = {name: each.facts for name, each in details.items()}
         return {
             name: known.get(name) or tabled_facts(name) or static_facts(name).replace(store_disks=1)
@@ -191,7 +191,7 @@ class Trial:
         wanted = disks.parse(self._config, mib, request.cloud_properties, review)
         ask = self._ask_in(review, dict.fromkeys(each.key for each in review.problems))
         review.problems += disks.snapshot_problems(self._cloud, wanted, ask)
-        found = [*_refusals_of(review), *things.of_key(wanted.encryption, self._account)]
+        found = [*_refusals_of(review), *account_findings.of_key(wanted.encryption, self._account)]
         zones = [text_of(az.properties.get(ZONE)) for az in self._files.own_azs]
         if not found and not self._account.is_offline and (zone := next(filter(None, zones), None)):
             tags = tag_plan.specifications(wanted.tags, "volume")

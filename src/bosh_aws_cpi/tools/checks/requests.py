@@ -115,7 +115,8 @@ class Request(Entity):
             is_of_network = key == "networks" or self._network(key) is not None
             if self.entry is not None and is_of_network and self.entry not in networks:
                 return False
-        return self.has_defaults or not all(key.startswith("aws.") for key in self._parts(problem))
+        given = (key == "networks" or self.node_of(key) for key in self._parts(problem))
+        return self.has_defaults or any(given)
 
     @property
     def is_open(self) -> bool:
@@ -331,7 +332,7 @@ def _of_unused(files: Files) -> Iterator[Alternatives]:
     of_extensions |= {ZONE} if "azs" in files.open_lists else set()
     of_all = of_extensions.union(*(each.properties for each in types))
     of_vm = VmProperties.model_fields.keys()
-    of_subnet = {*REQUIRED, "security_groups"} if types and "vm_types" not in files.open_lists else of_vm
+    of_subnet = {*REQUIRED} if types and "vm_types" not in files.open_lists else of_vm
     for entry in (each for each in (*types, *extensions, *alone) if each not in used):
         for az in azs:
             given = az.properties.keys() if az is not None else set()
