@@ -68,7 +68,7 @@ def test_life(cpi: Cpi, world: World, wish: Any, create_vm: CreateVm, failure: W
 @pytest.mark.parametrize(
     ("action", "text", "words"),
     [
-        ("DescribeVpcs", "2600::/56", ", without CidrBlock). Check env.https_proxy and aws.ec2_endpoint"),
+        ("DescribeVpcs", "2600::/56", ", without CidrBlock). AWS failed, or a proxy before it: retry"),
         ("DescribeSubnets", "10.0.1.1/24", ", without CidrBlock)"),
         ("CreateSubnet", "", "EC2 says of the new subnet that its IPv4 range is '', which is none"),
         ("CreateSubnet", "10.0.0.0/32", "that its IPv4 range is '10.0.0.0/32', which is none"),

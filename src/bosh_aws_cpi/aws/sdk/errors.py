@@ -258,9 +258,7 @@ def is_uncertain(error: BaseException) -> bool:
     A status without AWS's code proves nothing: a proxy may send it in place of AWS's answer.
     """
     if isinstance(error, ClientError):  # EC2 answers some shortages with HTTP 500
-        status = _status(error)
-        is_fault = status >= _FAULT_STATUS and status != _NOT_IMPLEMENTED
-        proves_nothing = is_fault or not is_error_of_aws(error)
+        proves_nothing = _is_fault(error) or not is_error_of_aws(error)
         return proves_nothing and not (has_code(error, THROTTLED) or is_shortage(error))
     return isinstance(error, HTTPClientError | ResponseParserError)
 
@@ -268,8 +266,12 @@ def is_uncertain(error: BaseException) -> bool:
 def is_foreign(error: BaseException) -> bool:
     """Whether not AWS has answered, but perhaps a proxy; a fault without a code may be one of AWS."""
     if isinstance(error, ClientError):
-        return not is_error_of_aws(error) and _status(error) < _FAULT_STATUS
+        return not (is_error_of_aws(error) or _is_fault(error))
     return isinstance(error, ResponseParserError) and not hasattr(error, ELEMENT)
+
+
+def _is_fault(error: ClientError) -> bool:
+    return _status(error) >= _FAULT_STATUS and _status(error) != _NOT_IMPLEMENTED
 
 
 def may_have_taken_effect(error: BaseException) -> bool:

@@ -30,6 +30,7 @@ from botocore.parsers import ResponseParserError
 from bosh_aws_cpi.aws.sdk.codes import Kind, row_of
 from bosh_aws_cpi.aws.sdk.errors import (
     CERTIFICATES,
+    ELEMENT,
     call_of,
     code_of,
     describe_error,
@@ -187,7 +188,9 @@ def _message_without_answer(error: Exception) -> str:
             f"web identity, the container's keys and the instance profile. {text}. {KEYS_REMEDY}"
         )
     if isinstance(error, ResponseParserError):
-        return _join_sentences(text, _fill(_CHECK_ENDPOINT, "", error))
+        return _join_sentences(
+            text, _fill(_FAILED if hasattr(error, ELEMENT) else _CHECK_ENDPOINT, "", error)
+        )
     text = f"AWS could not be called{_trust_source(error) if isinstance(error, SSLError) else ''}: {text}"
     if isinstance(error, CredentialRetrievalError):
         return _join_sentences(text, KEYS_REMEDY)

@@ -26,7 +26,8 @@ URL = "https://ec2.example.test"
     ("code", "status", "words"),
     [
         *(("403", 403, "The response is not from AWS"), ("Unknown", 403, "The response is not from AWS")),
-        *((None, 403, "The response is not from AWS"), ("503", 503, "AWS failed"), ("Unheard", 403, "")),
+        *((None, 403, "The response is not from AWS"), ("501", 501, "The response is not from AWS")),
+        *(("503", 503, "AWS failed"), ("Unheard", 403, "")),
     ],
 )
 def test_page(code: str | None, status: int, words: str) -> None:
