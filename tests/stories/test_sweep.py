@@ -202,7 +202,7 @@ def test_image_that_stays(
     assert "DeleteSnapshot" not in fake_aws.actions()
 
 
-@pytest.mark.parametrize(("user", "outcome"), [("", "removed"), ("ami-2", "spared")])
+@pytest.mark.parametrize(("user", "outcome"), [("", "removed"), ("ami-0123456789abcdef2", "spared")])
 def test_snapshot_in_use(
     tagged: TaggedResources, sweep: Sweep, fake_aws: FakeAws, user: str, outcome: str
 ) -> None:

@@ -29,8 +29,8 @@ def test_fault_of_the_program(
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["--disk", "vol-1"], "without --delete"),
-        (["--instance", "i-1"], "without --delete"),
+        (["--disk", "vol-01234567"], "without --delete"),
+        (["--instance", "i-01234567"], "without --delete"),
         (["--delete", "--older-than", "3.9"], "must be 0, or at least 4,"),
     ],
 )
