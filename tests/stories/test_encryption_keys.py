@@ -96,7 +96,7 @@ def test_key_of_the_configuration(
 ) -> None:
     """aws.kms_key_arn is the key of what is encrypted: a call warns once of what is not, and nobody says so.
 
-    `cpi check` warns once, whatever the number of disks.
+    `cpi check` warns once of VMs and once of persistent disks, whatever their number.
     """
     cpi = cpi_with(kms_key_arn=KEY, **aws)
     light = {"ami": {"us-east-1": world.image_id}, **own}
@@ -116,7 +116,7 @@ def test_key_of_the_configuration(
     for each in whole["disk_types"]:
         each["cloud_properties"] = {**each.get("cloud_properties", {}), **own}
     found = checked(cpi, whole, "--offline")
-    assert [each[:2] for each in of(found)] == [("warning", "aws.kms_key_arn")] * is_said
+    assert [each[:2] for each in of(found)] == [("warning", "aws.kms_key_arn")] * is_said * 2
     assert all(each["what"].startswith("Ignored: aws.kms_key_arn, because ") for each in found)
 
 
