@@ -52,10 +52,9 @@ class Simulation:
         running_at = self.now + pending
         waited = max(self.counts["RunInstances"] - LAUNCHES.burst, 0) / LAUNCHES.rate
         self.least = max(self.least, waited + pending)
-        slowness = 1.0
-        for pause in timing.pauses(timing.INSTANCE_RUNNING):
-            slowed = pause if slowness == 1 else min(pause * slowness, timing.LONGEST_SLOWED_PAUSE)
-            yield slowed * random.uniform(1, 1 + timing.JITTER)  # noqa: S311 - the same
+        throttling = timing.Throttling()
+        for pause in timing.Pauses(timing.INSTANCE_RUNNING, throttling):
+            yield pause
             look = ("DescribeInstances", {"InstanceId.1": "i-1"}, timing.THROTTLED_CALL)
             throttled = yield from self._until_allowed(*look)
             if throttled is None:
@@ -63,7 +62,7 @@ class Simulation:
             if self.now >= running_at:
                 self.late += self.now - running_at
                 return
-            slowness = slowness * 2 if throttled else max(slowness / 2, 1)
+            throttling.count += throttled
 
     def _until_allowed(
         self, action: str, parameters: Mapping[str, str], limit: timing.Policy

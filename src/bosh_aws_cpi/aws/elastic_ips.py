@@ -38,7 +38,7 @@ def find(client: "EC2Client", ip: str) -> ElasticIp:
         if holder := _service_with(client, entry):
             raise CloudError(
                 f"Elastic IP {ip} can't move to the VM: {holder} has it. Allocate another one and correct "
-                "the static IP of the vip network, or delete what has it"
+                "the static IP of the vip network, or delete the resource that has it"
             )
         if nic_id:
             logger.info("Elastic IP %s will move to the VM from network interface '%s'", ip, nic_id)

@@ -212,15 +212,18 @@ def pauses(policy: Policy) -> Iterator[float]:
             pause = min(pause * GROWTH, LONGEST_PAUSE)
 
 
-class _Throttling:
-    """Counts the throttled attempts of this process, so that a wait whose look was throttled slows down."""
+class Throttling:
+    """Counts throttled attempts, so that a wait whose look was throttled slows down."""
 
     count = 0
 
 
+_OF_PROCESS: Final = Throttling()
+
+
 def note_throttling() -> None:
-    """Note that AWS has throttled an attempt."""
-    _Throttling.count += 1
+    """Note that AWS has throttled an attempt of this process."""
+    _OF_PROCESS.count += 1
 
 
 def poll(
@@ -411,7 +414,7 @@ def _retrying(
 
     minutes = 0
     began = time.monotonic()
-    wait = _Pauses(policy)
+    wait = Pauses(policy)
     first = next(wait)
     if is_begun and first:
         interrupts.pause(first)
@@ -435,16 +438,22 @@ def _retrying(
     )
 
 
-class _Pauses(Iterator[float]):
-    """The pauses of a wait, with jitter; each throttled look doubles them, others let them shrink again."""
+class Pauses(Iterator[float]):
+    """The pauses of a wait, with jitter; each throttled look doubles them, others let them shrink again.
 
-    def __init__(self, policy: Policy) -> None:
+    Args:
+        throttling: Counts the throttled looks; by default, all throttled attempts of this process.
+    """
+
+    def __init__(self, policy: Policy, throttling: Throttling = _OF_PROCESS) -> None:
         self._plain = pauses(policy)
         self._slowness = 1.0
-        self._throttled = _Throttling.count
+        self._throttling = throttling
+        self._throttled = throttling.count
 
     def __next__(self) -> float:
-        was_throttled, self._throttled = _Throttling.count > self._throttled, _Throttling.count
+        was_throttled = self._throttling.count > self._throttled
+        self._throttled = self._throttling.count
         self._slowness = self._slowness * 2 if was_throttled else max(1, self._slowness / 2)
         plain = next(self._plain)
         pause = plain if self._slowness == 1 else min(plain * self._slowness, LONGEST_SLOWED_PAUSE)
