@@ -34,13 +34,11 @@ class Start:
     Attributes:
         cpu: Milliseconds, of the process and of those that it started itself.
         memory: MiB, at the peak.
-        stderr: Bytes.
         calls: AWS's actions, sorted.
     """
 
     cpu: float
     memory: float
-    stderr: int
     calls: tuple[str, ...]
 
 
@@ -52,14 +50,12 @@ class Figures:
         instructions: Millions; None where valgrind is not installed.
         cpu: Milliseconds, the least of all starts.
         memory: MiB, the least of all starts.
-        stderr: Bytes.
         calls: How many to AWS.
     """
 
     instructions: float | None
     cpu: float
     memory: float
-    stderr: int
     calls: int
 
 
@@ -93,7 +89,6 @@ class Bench:
             instructions=self._instructions(name, form) if VALGRIND else None,
             cpu=min(each.cpu for each in starts),
             memory=min(each.memory for each in starts),
-            stderr=starts[0].stderr,
             calls=len(starts[0].calls),
         )
 
@@ -130,7 +125,7 @@ class Bench:
             message = f"{form.name}: {name} failed: {answer.decode()}\n{stderr.read_text()}"
             raise BenchError(message)
         calls = tuple(sorted(self._fake_aws.actions()))
-        return Start(cpu, memory / MEMORY_UNITS_PER_MIB, stderr.stat().st_size, calls)
+        return Start(cpu, memory / MEMORY_UNITS_PER_MIB, calls)
 
     def _config(self, name: str) -> Path:
         """Write the configuration of a row's calls."""

@@ -119,13 +119,16 @@ def summary(rows: Mapping[str, Figures]) -> str:
 
 
 def per_vm(rows: Mapping[str, Figures]) -> str:
-    """Write how often EC2 answered each action for a VM and, after a plus sign, how often it throttled it."""
+    """Write how often EC2 answered each action for a VM and, after a plus sign, how often it throttled it.
+
+    Actions that every VM takes once, without being throttled, are left out.
+    """
     actions = dict.fromkeys(action for row in rows.values() for action in row.calls)
     lines = [
         [action, *(_per_vm(row.calls.get(action), VMS[ROWS[name][1]]) for name, row in rows.items())]
         for action in actions
     ]
-    return table.aligned(["Per VM", *rows], lines)
+    return table.aligned(["Per VM", *rows], [line for line in lines if not {*line[1:]} <= {"", "1.0 + 0.0"}])
 
 
 def _per_vm(calls: tuple[int, int] | None, vms: int) -> str:

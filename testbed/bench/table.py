@@ -9,10 +9,7 @@ from testbed.bench.rows import MOST, RELEASE, method_of
 Rows = Mapping[str, Mapping[str, Figures]]
 """By the row's name, and by the form's."""
 
-HEAD = [
-    *("Row", "Form", "Million instructions", "The yardstick's", "Yardstick = 1", "At most"),
-    *("Memory MiB", "Yardstick's MiB", "AWS calls", "stderr bytes"),
-]
+HEAD = ["Row", "Form", "Million instructions", "Yardstick = 1", "Memory MiB", "Yardstick's MiB", "AWS calls"]
 
 
 def replace(page: str, text: str, command: str = "make bench") -> str:
@@ -40,8 +37,8 @@ def table(rows: Rows) -> str:
     """Write the executable's figures beside those of their yardstick."""
     cells = [
         [
-            *(name, form, _million(own), _million(other), _ratio(own, other), f"{MOST[name][form]:.2f}"),
-            *(f"{own.memory:.1f}", f"{other.memory:.1f}", str(own.calls), str(own.stderr)),
+            *(name, form, _million(own), _ratio(own, other)),
+            *(f"{own.memory:.1f}", f"{other.memory:.1f}", str(own.calls)),
         ]
         for name, form, own, other in _compared(rows)
     ]
