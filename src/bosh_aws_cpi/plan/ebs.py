@@ -22,7 +22,7 @@ class VolumeType(Record):
     """The limits of a type of EBS volume; without values, a type that this version does not know."""
 
     most_gib: int = 65_536
-    """The maximum size, over which `cpi check` warns."""
+    """The maximum size, over which `cpi check` finds an error."""
     least_gib: int = 0
     least_iops: int | None = None
     """None if it takes no iops."""
@@ -43,6 +43,8 @@ class VolumeType(Record):
         return self.least_iops is not None
 
 
+AS_OF: Final = "2026-11"
+"""The month of these limits, and of the API model whose words the properties have (`Field.examples`)."""
 _GP3_BASELINE_IOPS: Final = 3000
 _GP3_BASELINE_THROUGHPUT: Final = 125
 _GP3_MOST_THROUGHPUT: Final = 2000

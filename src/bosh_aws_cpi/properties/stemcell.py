@@ -139,16 +139,23 @@ class StemcellProperties(Encryptable):
             CloudError: One has the wrong type.
         """
         above = overrides or {}
-        kind = StemcellProperties if {**own, **above}.get("ami") else HeavyStemcellProperties
+        kind = kind_of({**own, **above})
         read = read_properties(kind, above, "aws.stemcell")
         known = {key: getattr(read, key) for key in above if key in kind.model_fields}
         return read_properties(kind, {**own, **known}, "cloud_properties")
 
 
+def kind_of(values: Json) -> type[StemcellProperties]:
+    """The model of a stemcell's properties: with an ``ami`` it is a light stemcell."""
+    return StemcellProperties if values.get("ami") else HeavyStemcellProperties
+
+
 class HeavyStemcellProperties(StemcellProperties):
     """create_stemcell's ``cloud_properties`` for a stemcell that brings its image along."""
 
-    architecture: str = "x86_64"
+    architecture: str = Field(
+        default="x86_64", examples=["x86_64", "arm64", "i386", "x86_64_mac", "arm64_mac"]
+    )
     """This and the following properties apply only to heavy stemcells."""
     boot_mode: Literal["legacy-bios", "uefi", "uefi-preferred"] | None = None
     """`legacy-bios`, `uefi` or `uefi-preferred`. Default: `legacy-bios`, or `uefi` for `arm64`."""

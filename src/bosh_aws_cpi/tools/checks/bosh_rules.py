@@ -65,10 +65,10 @@ _FAR: Final = 0.89
 """The likeness of a key that belongs in another part of the file."""
 QUOTED: Final = "Remove the quotation marks"
 """The remedy for a quoted number or boolean."""
+_WORD: Final = re.compile("'([^']+)'")
+"""A word in the message about a value that must be one of some."""
 _NUMBER: Final = re.compile(r"[0-9]{1,18}")
 """Python refuses to read thousands of digits."""
-DISK_SIZES: Final = ("size", "disk_size", "persistent_disk", "ephemeral_disk_size")
-"""Keys of disks' sizes in MiB."""
 
 
 def hashes_in(around: Hashes, others: Sequence[Node] = ()) -> Iterator[Hashes]:
@@ -166,7 +166,7 @@ def _best_match(around: Hashes, entry: Node) -> tuple[float, str, str]:
 
 
 def how_to_write(node: Node, what: str, inner: type[Properties] | None = None) -> str:
-    """How to write a value that stands in place of another type; empty if that is not known.
+    """How to write a value that stands in place of another one; empty if that is not known.
 
     Args:
         node: The value.
@@ -182,7 +182,9 @@ def how_to_write(node: Node, what: str, inner: type[Properties] | None = None) -
         return "Write a list also for one entry: [NAME]" if isinstance(value, str) else ""
     if "a whole number" in what and _NUMBER.fullmatch(text):
         return QUOTED if str(int(text)) == text else f"Write {int(text)}"
-    return QUOTED if "true or false" in what and text in {"true", "false"} else ""
+    if "true or false" in what and text in {"true", "false"}:
+        return QUOTED
+    return did_you_mean(text, _WORD.findall(what))
 
 
 def _as_hash(value: object, inner: type[Properties]) -> str:

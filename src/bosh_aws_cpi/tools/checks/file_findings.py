@@ -6,6 +6,7 @@ from typing import Final
 
 from bosh_aws_cpi.jsontext import Json
 from bosh_aws_cpi.properties.disk import DiskProperties
+from bosh_aws_cpi.properties.stemcell import kind_of
 from bosh_aws_cpi.properties.types import Properties
 from bosh_aws_cpi.properties.vm import MetadataOptions
 from bosh_aws_cpi.properties.vm_disks import EphemeralDisk, RootDisk
@@ -78,10 +79,12 @@ def _repeated(document: Document) -> Iterator[Finding]:
 
 
 def _of_configuration(files: Files) -> Iterator[Finding]:
-    """The configuration's metadata options and default disks; methods refuse other keys of these."""
+    """What is wrong in the configuration's hashes of cloud properties; methods refuse other keys of disks."""
     aws = files.aws
+    stemcell = aws.stemcell.overrides
     hashes: list[tuple[type[Properties], Json, str]] = [
-        (MetadataOptions, MetadataOptions.renamed(aws.metadata_options), "aws.metadata_options")
+        (MetadataOptions, MetadataOptions.renamed(aws.metadata_options), "aws.metadata_options"),
+        (kind_of(stemcell), stemcell, "aws.stemcell"),
     ]
     for model, key in _DEFAULTS.items():
         known = {name: each for name, each in getattr(aws, key).items() if name in model.model_fields}

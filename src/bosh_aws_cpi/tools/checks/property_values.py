@@ -2,7 +2,7 @@
 
 What these properties can be is known by their keys, each of which means the same in all hashes. The words are
 those of EC2's API model (botocore, data/ec2/2016-11-15/service-2.json), written out because the check without
-AWS needs no SDK. They are warnings: AWS may accept more than this version knows.
+AWS needs no SDK. Each message says of which month they are: AWS may accept more today, and create_vm asks it.
 """
 
 import re
@@ -17,7 +17,7 @@ from bosh_aws_cpi.config.values import fill_region
 from bosh_aws_cpi.jsontext import Json
 from bosh_aws_cpi.model import MIB_PER_GIB
 from bosh_aws_cpi.plan import type_table
-from bosh_aws_cpi.plan.ebs import VOLUME_TYPES, limits_of
+from bosh_aws_cpi.plan.ebs import AS_OF, VOLUME_TYPES, limits_of
 from bosh_aws_cpi.properties.disk import DiskProperties
 from bosh_aws_cpi.properties.types import NOUNS, AwsName, Properties, Truth
 from bosh_aws_cpi.properties.vm import VmProperties
@@ -25,19 +25,20 @@ from bosh_aws_cpi.properties.vm_disks import EphemeralDisk
 from bosh_aws_cpi.tools.checks.bosh_models import BoshHash, parts_of
 from bosh_aws_cpi.tools.checks.bosh_rules import (
     CPI,
-    DISK_SIZES,
     QUOTED,
     Hashes,
     did_you_mean,
     hashes_in,
     keys_of,
+    refusal,
 )
 from bosh_aws_cpi.tools.checks.documents import Document, Node
 from bosh_aws_cpi.tools.findings import Finding, Place, Severity
 
 _ALIKE: Final = 0.75
 """The least likeness of a mistyped name in AWS and the right one."""
-_LEAST_MIB: Final = {**dict.fromkeys(DISK_SIZES, 512), "ram": 128}
+_DISK_SIZES: Final = ("size", "disk_size", "persistent_disk", "ephemeral_disk_size", "disk")
+_LEAST_MIB: Final = {**dict.fromkeys(_DISK_SIZES, 512), "ram": 128}
 """A smaller number is more likely meant in GiB: EBS has no volume below 1 GiB, EC2 no VM below 512 MiB."""
 _ID: Final = re.compile(rf"({'|'.join(NOUNS)})-(?:[0-9a-f]{{8}}(?<!-20\d{{6}})|[0-9a-f]{{17}})")
 """An id; what may be a date, as in key-20240115, is left out."""
@@ -120,8 +121,9 @@ def _of_word(field: FieldInfo, key: str, node: Node) -> Iterator[Finding]:
         remedy = QUOTED if value in {"true", "false"} else "Write true or false"
         yield Finding(Severity.WARNING, what, remedy, node.place)
     if words and value not in words:
-        what = f"'{value}' is not one of the known values: {', '.join(words)}"
-        yield _warning(node, what, did_you_mean(value, words) or f"Use {' or '.join(words)}")
+        what = f"EC2's API of {AS_OF} has no such value as '{value}'"
+        near = did_you_mean(value, words) or f"Use {' or '.join(words)}."
+        yield refusal(node, what, f"{near} If AWS has added it since, ignore this", "AWS")
 
 
 def _of_number(node: Node, key: str, around: Node) -> Iterator[Finding]:
@@ -132,8 +134,9 @@ def _of_number(node: Node, key: str, around: Node) -> Iterator[Finding]:
     name = kind.value if kind is not None else EphemeralDisk().type
     limits = limits_of(name if isinstance(name, str) else "")
     if key != "ram" and number > limits.most_gib * MIB_PER_GIB:
-        what = f"{number} MiB are more than EBS's limit of {limits.most_gib} GiB for a volume of this type"
-        yield _warning(node, what, "Give the size in MiB")
+        what = f"{number} MiB are more than EBS's limit of {AS_OF} for this type, {limits.most_gib} GiB"
+        remedy = "Give the size in MiB. If AWS has raised the limit since, ignore this"
+        yield refusal(node, what, remedy, "AWS")
     elif 0 < number < _LEAST_MIB[key]:
         what = f"{number} MiB are less than AWS's smallest size; perhaps GiB were meant"
         yield _warning(node, what, f"For {number} GiB, give {number * MIB_PER_GIB}")
@@ -160,7 +163,7 @@ def _of_name(node: Node, key: str, named: AwsName, region: str, *, is_offline: b
         yield Finding(severity, f"{shown} {what}", f"Give {wanted}", node.place, "AWS")
     elif key == "availability_zone" and not text.startswith(region):
         what = f"zone '{text}' is not in {region}, the configuration's region"
-        yield _warning(node, what, "Correct the zone, or aws.region")
+        yield refusal(node, what, "Correct the zone, or aws.region", "AWS")
     elif is_offline and key.startswith("instance_type") and not _is_type(text):
         remedy = near_type(text) or "Use a type of EC2, such as m5.large"
         what = f"'{text}' is not an instance type that is known"

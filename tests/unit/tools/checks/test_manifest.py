@@ -237,7 +237,7 @@ AT_AWS = "cloud_provider/properties/aws"
         ((*AWS, "regoin"), "eu-west-1", "warning", f"{AT_AWS}/regoin"),
         ((*AWS, "max_retries"), "8", "error", f"{AT_AWS}/max_retries"),
         ((*AWS, "credentials_source"), "profile", "error", f"{AT_AWS}/credentials_source"),
-        ((*AWS, "default_root_disk"), {"type": "gp9"}, "warning", f"{AT_AWS}/default_root_disk/type"),
+        ((*AWS, "default_root_disk"), {"type": "gp9"}, "error", f"{AT_AWS}/default_root_disk/type"),
         ((*AWS, "kms_key_arn"), "((key_arn))", "not checked", f"{AT_AWS}/kms_key_arn"),
         ((*AWS, "default_key_name"), "((pair))", None, ""),
         ((*AWS, "access_key_id"), GONE, None, ""),

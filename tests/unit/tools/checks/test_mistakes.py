@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 import yaml
 
+from bosh_aws_cpi.plan.ebs import AS_OF
 from tests.stories.right_configs import OWN
 from tests.unit.tools.checks.conftest import Check, Found
 
@@ -71,8 +72,12 @@ def assert_first(found: list[Found], severity: str, path: str, word: str) -> Non
         ("error", "elbs: {name: web}", "elbs", "a list, got Hash"),
         ("warning", 'ebs_optimized: "false"', "ebs_optimized", "quotation marks"),
         ("warning", "ebs_optimized: n", "ebs_optimized", "true or false"),
-        ("warning", "ephemeral_disk: {size: 25_000, type: GP3}", "ephemeral_disk/type", "mean gp3?"),
-        ("warning", "ephemeral_disk: {size: 25_000, type: ssd}", "ephemeral_disk/type", "gp3 or gp2"),
+        ("error", "ephemeral_disk: {size: 25_000, type: GP3}", "ephemeral_disk/type", "mean gp3?"),
+        ("error", "ephemeral_disk: {size: 25_000, type: ssd}", "ephemeral_disk/type", "gp3 or gp2"),
+        ("error", "root_disk: {type: gp4}", "root_disk/type", f"EC2's API of {AS_OF} has no such value as "),
+        ("error", "metadata_options: {http_tokens: Required}", "metadata_options/http_tokens", "n required?"),
+        ("error", "capacity_reservation: {preference: close}", "capacity_reservation/preference", "ignore t"),
+        ("error", "bandwidth_weighting: VPC-1", "bandwidth_weighting", "mean vpc-1?"),
         ("error", "ephemeral_disk: {size: 25_000, type: gp3, iops: 90_000}", "ephemeral_disk/iops", "12500"),
         # ids, ARNs and names of another kind
         ("error", f"security_groups: [{SUBNET_ID}]", "security_groups/0", "security group, or its id, sg-…"),
@@ -156,7 +161,7 @@ def test_vm_type(check: Check, severity: str, properties: str, path: str, word: 
         ("error", SUBNET_ID, SUBNET_ID[:-1], f"{IN_SUBNET}/subnet", "the id of a subnet"),
         ("error", "zone: us-east-1a", "zone: us-east-1", ZONE, "a zone's name"),
         ("error", "zone: us-east-1a", "zone: use1-az1", ZONE, "a zone's name"),
-        ("warning", "zone: us-east-1a", "zone: eu-west-1a", ZONE, "aws.region"),
+        ("error", "zone: us-east-1a", "zone: eu-west-1a", ZONE, "aws.region"),
         # keys at the wrong level, or lacking
         ("warning", DISK, DISK[2:], f"{VM}/ephemeral_disk", "into cloud_properties"),
         (
@@ -280,7 +285,14 @@ def test_no_wrong_advice(check: Check) -> None:
     ("severity", "section", "key", "value"),
     [
         ("error", "default_root_disk", "sise", 20_000),
-        ("warning", "default_root_disk", "type", "gp9"),
+        ("error", "default_root_disk", "type", "gp9"),
+        ("error", "default_root_disk", "size", 99_999_999),
+        ("error", "metadata_options", "http_tokens", "Required"),
+        ("error", "stemcell", "boot_mode", "UEFI"),
+        ("error", "stemcell", "architecture", "amd64"),
+        ("error", "stemcell", "disk", 99_999_999),
+        ("warning", "stemcell", "disk", 3),
+        ("warning", "stemcell", "boot_modes", "uefi"),
         ("warning", "default_ephemeral_disk", "size", 50),
         ("warning", "default_ephemeral_disk", "encrypted", "false"),
         ("error", "metadata_options", "http_token", "required"),

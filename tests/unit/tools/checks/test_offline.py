@@ -43,7 +43,7 @@ def resources(**sizes: int) -> dict[str, Any]:
         ("warning", ("disk_types", 0, "encrypted"), True, "disk_types/default/encrypted"),
         ("warning", (*OF_VM, "source_dest_check"), "false", f"{IN_VM}/source_dest_check"),
         (
-            "warning",
+            "error",
             ("compilation", "cloud_properties", "root_disk"),
             {"type": "GP3"},
             "compilation/cloud_properties/root_disk/type",
@@ -323,7 +323,7 @@ def test_variable_key(check: Check, route: Route) -> None:
     ("default", "own", "expected"),
     [
         ({"iops": 0}, {}, ["error aws.default_persistent_disk.iops"]),
-        ({"type": "gp9"}, {}, ["warning aws.default_persistent_disk.type"]),
+        ({"type": "gp9"}, {}, ["error aws.default_persistent_disk.type"]),
         ({"iops": 16_000}, {}, [f"error {IN_DISK}"]),
         ({"iops": 16_000}, {"iops_per_gib": 10}, []),
         ({"iops_per_gib": 400, "throughput": 1000}, {}, []),

@@ -3,9 +3,11 @@
 from collections.abc import Collection
 from typing import Any, get_args
 
+import botocore
 import botocore.session
 import pytest
 
+from bosh_aws_cpi.plan.ebs import AS_OF
 from bosh_aws_cpi.properties.disk import DiskProperties
 from bosh_aws_cpi.properties.stemcell import HeavyStemcellProperties
 from bosh_aws_cpi.properties.types import Properties
@@ -14,7 +16,7 @@ from bosh_aws_cpi.tools.checks import property_values
 from bosh_aws_cpi.tools.checks.bosh_models import BoshCloudConfig
 from bosh_aws_cpi.tools.checks.bosh_rules import hashes_in
 from bosh_aws_cpi.tools.checks.documents import Document
-from bosh_aws_cpi.tools.findings import Finding
+from bosh_aws_cpi.tools.findings import Finding, Severity
 
 
 def found(**sections: Any) -> list[Finding]:
@@ -39,10 +41,12 @@ def of_vm(**properties: Any) -> list[Finding]:
     ],
 )
 def test_sizes(size: Any, kind: dict[str, Any], *, is_found: bool) -> None:
-    """A size over the limit of the volume type is a warning, for each kind of disk."""
+    """A size over the limit of the volume type is an error with the limit's month, for each kind of disk."""
     disks = found(disk_types=[{"name": "data", "disk_size": size, "cloud_properties": kind}])
     of_vms = of_vm(ephemeral_disk={"size": size, **kind}, root_disk={"size": size, **kind})
     assert [len(disks), len(of_vms)] == [is_found, 2 * is_found]
+    for each in (*disks, *of_vms):
+        assert (each.severity, f"EBS's limit of {AS_OF}" in each.what) == (Severity.ERROR, True)
 
 
 def test_silent() -> None:
@@ -67,6 +71,7 @@ def words(model: type[Properties], key: str) -> Collection[str]:
 
 KNOWN: dict[str, Collection[str]] = {
     "VolumeType": words(DiskProperties, "type"),
+    "ArchitectureValues": words(HeavyStemcellProperties, "architecture"),
     "BootModeValues": get_args(get_args(HeavyStemcellProperties.model_fields["boot_mode"].annotation)[0]),
     "HttpTokensState": words(MetadataOptions, "http_tokens"),
     "CapacityReservationPreference": words(CapacityReservation, "preference"),
@@ -79,7 +84,8 @@ KNOWN: dict[str, Collection[str]] = {
 
 
 def test_model() -> None:
-    """The words are those of EC2's API model."""
+    """The words are those of EC2's API model, and a finding says its month: look it up for a newer SDK."""
+    assert (botocore.__version__.rpartition(".")[0], AS_OF) == ("1.44", "2026-11")
     model: Any = botocore.session.get_session().get_service_model("ec2")
     assert {shape: set(model.shape_for(shape).enum) for shape in KNOWN} == {
         shape: set(words) for shape, words in KNOWN.items()
