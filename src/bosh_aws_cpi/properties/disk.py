@@ -24,7 +24,8 @@ class DiskProperties(Encryptable):
     """* The disk's tag `Name`, unless `tags` has one. The Director gives dynamic disks a name."""
 
     snapshot_id: Annotated[str, id_of("snap")] | None = None
-    """* The snapshot that new disks are [restored from](#disks-from-a-snapshot), `snap-…`."""
+    """* The snapshot that new disks are [restored from](disk-changes.md#disks-from-a-snapshot), `snap-…`.
+    Remove it when the disk exists."""
 
     def problems(self, path: str = "cloud_properties") -> Iterator[Problem]:
         """Why create_disk and update_disk refuse it, whatever the volume: iops given twice, no snapshot's id.

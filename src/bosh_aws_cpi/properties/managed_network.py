@@ -28,7 +28,7 @@ class ManagedNetworkProperties(Properties):
     auto_assign_public_ip: Truth = False
     """Set the subnet to assign public addresses. VMs of this CPI follow their own `auto_assign_public_ip`."""
     security_groups: Groups = ()
-    """[Names or ids](#security-groups) for the VMs in this network."""
+    """[Names or ids](network-interfaces.md#security-groups) for the VMs in this network."""
     tags: Any = None
     """Hash. The CPI sets these tags when it creates the subnet."""
 

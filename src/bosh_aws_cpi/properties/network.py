@@ -59,13 +59,15 @@ class NetworkCloudProperties(Properties):
     """Id of the subnet; not needed for vip networks. Required."""
     subnet_fallbacks: tuple[SubnetId, ...] = ()
     """* Ids of subnets to try, in this order, [if the subnet of a dynamic network is
-    full](#when-a-subnet-is-full)."""
+    full](capacity.md#when-a-subnet-is-full)."""
     security_groups: Groups = ()
-    """[Names or ids](#security-groups)."""
+    """[Names or ids](network-interfaces.md#security-groups)."""
     interface_type: Literal["interface", "efa"] | None = None
-    """* `efa`: an [Elastic Fabric Adapter](#elastic-fabric-adapters). Default: EC2's, `interface`."""
+    """* `efa`: an [Elastic Fabric Adapter](network-interfaces.md#elastic-fabric-adapters). Default: EC2's,
+    `interface`."""
     network_card_index: Annotated[int, Field(strict=True, ge=0), WHOLE] | None = None
-    """* [Network card](#elastic-fabric-adapters) of the interface. Default: EC2's, `0`."""
+    """* [Network card](network-interfaces.md#elastic-fabric-adapters) of the interface. Default: EC2's,
+    `0`."""
     ena_express: EnaExpress | None = None
     """* [ENA Express](#ena_express)."""
     connection_tracking: ConnectionTracking | None = None

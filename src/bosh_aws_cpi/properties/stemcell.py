@@ -54,7 +54,7 @@ class StemcellProperties(Encryptable):
     """AMIs of a light stemcell, by region. Unless `aws.stemcell.copy_from_region` is set, one must be in the
     configured region."""
     encrypted: Truth = False
-    """Light stemcell: use an encrypted [copy](#copies-of-light-stemcells). Heavy stemcell: encrypt its
+    """Light stemcell: use an encrypted [copy](stemcell-amis.md#copies). Heavy stemcell: encrypt its
     snapshot. Default: `aws.encrypted`."""
     kms_key_arn: str | None = None
     """KMS key; without one, the account's default key for EBS. Default: `aws.kms_key_arn`."""
@@ -62,10 +62,10 @@ class StemcellProperties(Encryptable):
     """Hash of tags for the AMI and snapshot of a heavy stemcell, under `bosh create-env` only."""
     deprecate_at: Annotated[str | None, BeforeValidator(_as_time)] = None
     """* Time in UTC, as `'2030-01-31T00:00:00Z'`, at most ten years ahead, from which EC2 marks the AMI as
-    [deprecated](#shared-and-deprecated-amis)."""
+    [deprecated](stemcell-amis.md#shared-and-deprecated-amis)."""
     share_with: tuple[Annotated[str, BeforeValidator(_as_account_or_arn)], ...] = ()
     """* Ids of AWS accounts, and ARNs of organizations and organizational units, that may
-    [launch the AMI](#shared-and-deprecated-amis)."""
+    [launch the AMI](stemcell-amis.md#shared-and-deprecated-amis)."""
     imds_support: Literal["v2.0"] | None = None
     """* Heavy stemcell: with `v2.0`, VMs require IMDSv2, unless `metadata_options` or the account's defaults
     say otherwise."""

@@ -331,20 +331,21 @@ class VmProperties(Properties):
     instance_type: Annotated[str, _INSTANCE_TYPE] | None = None
     """EC2 instance type. Required."""
     instance_type_fallbacks: tuple[Annotated[str, _INSTANCE_TYPE], ...] = ()
-    """* Types to try, in this order, [if EC2 has no room](#when-ec2-has-no-room) for the first."""
+    """* Types to try, in this order, [if EC2 has no room](capacity.md#when-ec2-has-no-room) for the first."""
     availability_zone: Annotated[str, _ZONE] | None = None
     """Zone of the VM. Its subnets and disks must be in the same zone. Required."""
     zone_fallback: Truth = False
-    """* If the zone is full, launch the VM in [another one](#when-a-zone-is-full) of its network's
+    """* If the zone is full, launch the VM in [another one](capacity.md#when-a-zone-is-full) of its network's
     `subnet_fallbacks`."""
     security_groups: tuple[Annotated[str, _GROUPS], ...] = ()
-    """[Names or ids](#security-groups). Default: those of the networks."""
+    """[Names or ids](network-interfaces.md#security-groups). Default: those of the networks."""
     key_name: Annotated[str, _KEY_PAIR] | None = None
     """SSH key pair. Default: `aws.default_key_name`."""
     iam_instance_profile: Annotated[str, _PROFILE] | None = None
     """Instance profile, by name. Default: `aws.default_iam_instance_profile`."""
     spot: Truth = False
-    """* Launch the VM as a [spot instance](#spot) without a maximum price, as AWS recommends."""
+    """* Launch the VM as a [spot instance](capacity.md#spot-instances) without a maximum price, as AWS
+    recommends."""
     spot_bid_price: Price | None = None
     """Launch the VM as a spot instance at this maximum price, in dollars per hour."""
     spot_ondemand_fallback: Truth = False
@@ -359,8 +360,8 @@ class VmProperties(Properties):
     """* Number of the partition, from 1, if `placement_group` has the strategy `partition`. Default: EC2's
     choice."""
     spread: Annotated[Literal["prefer"] | bool, BeforeValidator(_as_spread)] | None = None
-    """* Run each VM of the instance group on [a rack of its own](#spread). `prefer`: as long as EC2 has room
-    for that. Default: `aws.spread`."""
+    """* Run each VM of the instance group, at most seven in each zone, on [a rack of its own](spread.md).
+    `prefer`: as long as EC2 has room for that. Default: `aws.spread`."""
     tenancy: str | None = Field(default=None, examples=[*TENANCIES])
     """`dedicated`: single-tenant hardware. Any other value is ignored with a warning. Default: shared."""
     dedicated_host: DedicatedHost | None = None
@@ -376,7 +377,7 @@ class VmProperties(Properties):
     source_dest_check: Truth = True
     """`false` lets a NAT or router VM forward traffic for other addresses."""
     raw_instance_storage: Truth = False
-    """Give the agent all [instance store disks](#instance-storage) unformatted."""
+    """Give the agent all [instance store disks](vm-disks.md#instance-storage) unformatted."""
     ebs_optimized: Truth | None = None
     """* For old types that are EBS-optimised only on request. Default: EC2's."""
     cpu_options: CpuOptions | None = None
@@ -389,17 +390,17 @@ class VmProperties(Properties):
     enclave: Truth = False
     """* Let the VM run [Nitro Enclaves](#options-of-some-types)."""
     hibernation: Truth = False
-    """* Let the VM be [hibernated](#hibernation)."""
+    """* Let the VM be [hibernated](vm-options.md#hibernation)."""
     primary_ipv6: Truth = False
     """* Make each interface's IPv6 address its [primary one](#options-of-some-types), which target groups of
     type `instance` and IP address type `ipv6` need."""
     metadata_options: Json = Field(default_factory=dict)
     """[Instance metadata](#metadata_options). Default: `aws.metadata_options`."""
     skip_os_shutdown: Truth | None = None
-    """* Whether delete_vm terminates the VM [without waiting](#skip_os_shutdown) for its operating system.
-    Default: `aws.skip_os_shutdown`, which must be set."""
+    """* Whether delete_vm terminates the VM [without waiting](vm-options.md#delete_vm-without-shutdown) for
+    its operating system. Default: `aws.skip_os_shutdown`, which must be set."""
     tags: Any = None
-    """Hash of [tags](#tags)."""
+    """Hash of [tags](tags.md)."""
     ephemeral_disk: EphemeralDisk = EphemeralDisk()
     """[Disk](#ephemeral_disk) for jobs, packages and logs. Default: `aws.default_ephemeral_disk`."""
     root_disk: RootDisk = RootDisk()

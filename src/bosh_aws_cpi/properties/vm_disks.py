@@ -39,8 +39,8 @@ class EphemeralDisk(Encryptable, Closed):
     use_root_disk: Truth = False
     """Put the agent's data on the root disk, without an ephemeral volume or raw instance storage."""
     use_instance_storage: Truth = False
-    """Use the first [instance store disk](#instance-storage) in place of a volume. Not together with `size`,
-    `type`, `iops` or encryption."""
+    """Use the first [instance store disk](vm-disks.md#instance-storage) in place of a volume. Not together
+    with `size`, `type`, `iops` or encryption."""
 
     @property
     def ignored(self) -> list[str]:

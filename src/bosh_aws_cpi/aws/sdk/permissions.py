@@ -346,7 +346,7 @@ _FEATURES: Final = (
     Feature(
         "UpdateByCopy",
         "`update_disk` by a copy; without it the Director copies the data. Don't allow it if the Director is "
-        "older than 282.1.7 and has [`enable_cpi_update_disk`](cloud-properties.md#changing-a-disk)",
+        "older than 282.1.7 and has [`enable_cpi_update_disk`](disk-changes.md)",
     ),
     Feature("ElasticIps", "`vip` networks"),
     Feature("DelegatedPrefixes", "delegated prefixes"),
