@@ -71,8 +71,9 @@ class Files(Entity):
 
     @cached_property
     def tags(self) -> Node | None:
-        """The manifest's tags, which the Director gives all of its VMs; None if they are not known."""
-        node = self.manifest.root.get("tags") if self.manifest is not None else None
+        """The manifest's tags, which BOSH gives all of its VMs; None if they are not known."""
+        manifest = self.documents[0] if self.is_for_create_env else self.manifest
+        node = manifest.root.get("tags") if manifest is not None else None
         return None if node is None or node.is_unknown or not isinstance(node.value, dict) else node
 
     @cached_property

@@ -19,7 +19,7 @@ from bosh_aws_cpi.properties.vm import REQUIRED, VmProperties
 from bosh_aws_cpi.records import EMPTY, Entity, Record
 from bosh_aws_cpi.tools.checks.addresses import range_of, ranges_of
 from bosh_aws_cpi.tools.checks.bosh_models import VmResources
-from bosh_aws_cpi.tools.checks.bosh_rules import keys_of, name_of, text_of
+from bosh_aws_cpi.tools.checks.bosh_rules import hashes, keys_of, name_of, text_of
 from bosh_aws_cpi.tools.checks.cloud_config import Files, type_of, zones_of
 from bosh_aws_cpi.tools.checks.documents import VARIABLE, Node
 from bosh_aws_cpi.tools.findings import Finding, Place, Severity
@@ -157,13 +157,14 @@ class Request(Entity):
         if key == "tags" and node is None:
             return Place("aws.tags")
         named = _quoted(node, text)
-        return (named[0] if len(named) == 1 else node if node is not None else self._absent(key)).place
+        return (named[0] if len(named) == 1 else node if node is not None else self._absent(key, text)).place
 
-    def _absent(self, key: str) -> Node:
-        """The entry that lacks a property."""
+    def _absent(self, key: str, text: str) -> Node:
+        """The entry that lacks a property: of the VM's networks the one that the text names."""
         networks = self.user.get("networks") or self.user.get("network")
         if key in _OF_NETWORKS and (networks is not None or key == "networks"):
-            return networks or self.user
+            named = [each for each in hashes(networks) if f"'{name_of(each)}'" in text]
+            return named[0] if len(named) == 1 else networks or self.user
         if key in {*REQUIRED, *_OF_NETWORKS}:
             return self._owner(key).at("cloud_properties")
         return self.properties.get("instance_type", networks or self.user.at("cloud_properties"))
@@ -290,9 +291,10 @@ def _network(
     kind, given = type_of(network), subnet.value.get("cloud_properties")
     static = [block for _, blocks in ranges_of(entry.get("static_ips")) for block in blocks]
     address = str(static[0][0]) if static else ""
-    if kind == "vip" and not address:
+    is_chosen_later = not files.is_for_create_env or entry.at("static_ips").has_variables
+    if kind == "vip" and not address and is_chosen_later:
         return None
-    if kind == "manual" and not files.is_for_create_env:
+    if kind == "manual" and is_chosen_later:
         address = address or _any_address(subnet, index)
     if network.get("managed") is not None and kind == "manual":  # create_network returns these
         groups = subnet.get("cloud_properties", "security_groups")

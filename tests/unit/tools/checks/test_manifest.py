@@ -211,7 +211,9 @@ AT_POOL, AT_NET, AT_GROUP = "resource_pools/vms", "networks/private", "instance_
             f"{AT_GROUP}/networks/private/static_ips/0",
             "AWS",
         ),
-        ((*GROUP, "networks", 0, "static_ips"), GONE, f"{AT_GROUP}/networks", "CPI"),
+        ((*GROUP, "networks", 0, "static_ips"), GONE, f"{AT_GROUP}/networks/private", "CPI"),
+        ((*GROUP, "networks", 1, "static_ips"), GONE, f"{AT_GROUP}/networks/public", "CPI"),
+        (("tags",), {"aws:team": "a"}, "tags/aws:team", "CPI"),
         (
             (*NET, "subnets", 0, "cloud_properties", "network_card_index"),
             1,
@@ -254,6 +256,10 @@ AT_AWS = "cloud_provider/properties/aws"
         ((*GROUP, "persistent_disk_type"), "disks", "warning", f"{AT_GROUP}/persistent_disk_type"),
         ((*GROUP, "azs"), ["z1"], "warning", f"{AT_GROUP}/azs"),
         ((*GROUP, "env"), {}, "warning", f"{AT_GROUP}/env"),
+        *(
+            ((*GROUP, "networks", index, "static_ips"), "((a))", "not checked", f"{AT_GROUP}/networks/{name}")
+            for index, name in enumerate(("private/static_ips", "public/static_ips"))
+        ),
     ],
 )
 def test_configuration_of_create_env(
