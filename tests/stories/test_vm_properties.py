@@ -214,7 +214,7 @@ def test_unknown_properties(create_vm: CreateVm, network: WriteNetwork, warnings
     answer = create_vm(properties, networks)
     answer.ok()
     quoted, *ignored = warnings(answer)
-    assert quoted == "A boolean property is given as a string, which counts as true"
+    assert quoted == "source_dest_check 'false' is given as a string, which counts as true"
     named = [each for line in ignored for each in line.removeprefix(IGNORED).split(", ")]
     assert sorted(named) == [
         "cloud_properties.elb (did you mean elbs?)",

@@ -4,6 +4,7 @@ Unknown keys are logged, since manifests carry keys of other versions and other 
 security would get weaker without a word: see `Properties.refuses`.
 """
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from decimal import Decimal, InvalidOperation
@@ -17,6 +18,7 @@ from pydantic import (
     ConfigDict,
     Field,
     ValidationError,
+    ValidationInfo,
     WithJsonSchema,
     model_validator,
 )
@@ -30,14 +32,17 @@ from bosh_aws_cpi.records import Record
 
 _LONGEST_NUMBER: Final = 20
 """The maximum number of digits of a number in a text, and of a wrong one that an error shows."""
+_NUMBERS: Final = re.compile(rf"[-+$0-9.,/]{{1,{_LONGEST_NUMBER}}}|(?=.*:)[0-9a-fA-F:./]{{2,43}}")
+"""Texts that may be shown: a price, an IPv4 or an IPv6 address, or a range of these."""
 _PRICE_FLOOR: Final = Decimal("0.001")
 """A price in dollars; EC2 wants more (API model, SpotMarketOptions, MaxPrice)."""
 
 
-def _truth(value: object) -> bool:
+def _truth(value: object, info: ValidationInfo) -> bool:
     """Ruby's truth, with a warning for a string, whose author may have meant the opposite."""
     if isinstance(value, str):
-        logger.warning("A boolean property is given as a string, which counts as true")
+        shown = f" '{value}'" if len(value) <= len("false") else ""
+        logger.warning("%s%s is given as a string, which counts as true", info.field_name, shown)
     return is_true(value)
 
 
@@ -443,11 +448,11 @@ def read_properties(model: type[_Parsed], values: Json, path: str) -> _Parsed:
 
 
 def mistakes(error: ValidationError) -> "Iterator[tuple[Location, str]]":
-    """Yield the location and the message of each wrong value; only numbers are quoted, not secrets."""
+    """Yield the location and the message of each wrong value; only what can be no secret is quoted."""
     for entry in error.errors(include_url=False):
         kind, route, value = entry["type"], entry["loc"], entry["input"]
         own = entry["msg"].removeprefix("Value error, ")  # pydantic's prefix for the errors of validators
-        other = own if kind == HASH_RULE else f"{own}, got {type_name(value)}"
+        other = own if kind == HASH_RULE else f"{own}, got {_quote(value)}"
         yield route, _describe(kind, route, value, entry.get("ctx") or {}) or other
 
 
@@ -459,14 +464,21 @@ def _describe(kind: str, route: Location, value: object, limits: Json) -> str:
         return f"must be {noun}{of_mib}, got {type_name(value)}"
     if kind in _BOUNDS:
         bound, words = _BOUNDS[kind]
-        shown = text if len(text := str(value)) <= _LONGEST_NUMBER else f"{text[:_LONGEST_NUMBER]}…"
-        return f"must be {words} {limits[bound]}{' MiB' if is_size else ''}, got {shown}"
+        return f"must be {words} {limits[bound]}{' MiB' if is_size else ''}, got {_quote(value)}"
     if kind == "string_too_short":
         return f"must have at least {limits['min_length']} characters"
     if kind == "literal_error":
         got = "" if isinstance(value, str) else f", got {type_name(value)}"
         return f"must be {limits['expected']}{got}"
     return MISSING if kind == "missing" else ""
+
+
+def _quote(value: object) -> str:
+    """A number, or a text that looks like one or like an address; of any other value its type."""
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return text if len(text := str(value)) <= _LONGEST_NUMBER else f"{text[:_LONGEST_NUMBER]}…"
+    is_plain = isinstance(value, str) and _NUMBERS.fullmatch(value)
+    return f"'{value}'" if is_plain else type_name(value)
 
 
 def _join_path(path: str, route: Location) -> str:

@@ -51,12 +51,12 @@ def test_price(value: object, expected: str) -> None:
 @pytest.mark.parametrize(
     ("value", "kind"),
     [
-        *((0, "Integer"), (0.001, "Float"), ("-0.5", "String"), (SECRET, "String"), ("inf", "String")),
+        *((0, "0"), (0.001, "0.001"), ("-0.5", "'-0.5'"), (SECRET, "String"), ("inf", "String")),
         *((True, "Boolean"), ([1], "Array")),
     ],
 )
 def test_no_price(value: object, kind: str) -> None:
-    """What is no price that EC2 takes is refused by its path and its type."""
+    """What is no price that EC2 takes is refused by its path; only what looks like a number is quoted."""
     with pytest.raises(CloudError) as caught:
         vm(spot_bid_price=value)
     message = caught.value.message
@@ -82,11 +82,12 @@ def test_cidr(given: str, expected: str) -> None:
 @pytest.mark.parametrize(
     ("given", "kind"),
     [
-        *(("10.0.0.0", "String"), ("10.0.0.0/33", "String"), (SECRET, "String"), (8, "Integer")),
+        *(("10.0.0.0", "'10.0.0.0'"), ("10.0.0.0/33", "'10.0.0.0/33'"), ("fd00::1", "'fd00::1'")),
+        *((SECRET, "String"), ("c0ffee" * 6, "String"), ("1" * 21, "String"), (8, "8"), (True, "Boolean")),
     ],
 )
 def test_no_cidr(given: object, kind: str) -> None:
-    """What is no range of addresses is refused by its path, with the route's place in the list."""
+    """What is no range of addresses is refused by its path; only what looks like an address is quoted."""
     routes = [{"table_id": "rtb-1", "destination": d} for d in ("10.0.0.0/8", given)]
     with pytest.raises(CloudError) as caught:
         vm(advertised_routes=routes)
