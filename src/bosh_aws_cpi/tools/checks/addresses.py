@@ -9,7 +9,7 @@ from typing import Final
 
 from bosh_aws_cpi.model import KEPT_FIRST
 from bosh_aws_cpi.properties.network import DELEGATED_LENGTHS
-from bosh_aws_cpi.tools.checks.bosh_rules import DIRECTOR, hashes, name_of, text_of
+from bosh_aws_cpi.tools.checks.bosh_rules import BOSH_CLI, DIRECTOR, hashes, name_of, refusal, text_of
 from bosh_aws_cpi.tools.checks.cloud_config import Files, type_of
 from bosh_aws_cpi.tools.checks.documents import Node
 from bosh_aws_cpi.tools.findings import Finding, Severity
@@ -18,6 +18,8 @@ AnyAddress = IPv4Address | IPv6Address
 AnyNetwork = IPv4Network | IPv6Network
 _ROUTER: Final = 1
 """The index of the address that AWS's router has in a subnet (VPC user guide, "Subnet CIDR blocks")."""
+_SINGLE: Final = {4: "32", 6: "128"}
+"""The prefixes of single addresses, by version of IP."""
 _ADDRESSES: Final = ("gateway", "reserved", "static")
 
 
@@ -74,42 +76,58 @@ def overlaps(first: AnyNetwork, others: Iterable[AnyNetwork]) -> bool:
 def findings(files: Files) -> Iterator[Finding]:
     """Check the addresses of all manual networks; create-env's VM has those of its instance group."""
     for network, subnet in files.subnets:
-        whole = range_of(text_of(subnet.get("range"))) if type_of(network) == "manual" else None
-        is_managed = type_of(network) == "manual" and bool(network.value.get("managed"))
+        if type_of(network) != "manual":
+            continue
+        whole, is_managed = range_of(text_of(subnet.get("range"))), bool(network.value.get("managed"))
         if is_managed and not subnet.value.get("range") and not subnet.value.get("prefix"):
             what = "a managed subnet has neither range nor prefix, so the Director can't give addresses"
             yield Finding(Severity.ERROR, what, "Add prefix: 32", subnet.place, DIRECTOR)
+        if not files.is_for_create_env:
+            yield from _prefix(subnet, whole)
         if whole is None or whole.num_addresses == 1:
             continue
-        yield from _router(subnet, whole)
-        if not files.is_for_create_env:
-            yield from _of_subnet(subnet, whole, is_managed=is_managed)
+        gateway = [*_gateway(subnet, whole, BOSH_CLI if files.is_for_create_env else DIRECTOR)]
+        yield from gateway
+        is_right = all(each.severity is not Severity.ERROR for each in gateway)
+        is_single = text_of(subnet.get("prefix")) in {"", _SINGLE[whole.version]}
+        is_known = not any(subnet.at(key).has_variables for key in _ADDRESSES)
+        if not files.is_for_create_env and not is_managed and is_single and is_known:
+            yield from _kept(subnet.get("static"), whole, Severity.WARNING, "Give them to no instance")
+            yield from _given_by_bosh(subnet, whole) if is_right else ()
         for group in files.groups:
             for entry in hashes(group.get("networks")):
                 if name_of(entry) == name_of(network):
                     yield from _kept(entry.get("static_ips"), whole, Severity.ERROR, "Use another address")
 
 
-def _router(subnet: Node, whole: AnyNetwork) -> Iterator[Finding]:
-    """Find a gateway that BOSH accepts, but that is not AWS's router."""
-    address = address_of(subnet.value.get("gateway"))
-    if address is None or address not in whole or address in {whole[0], whole[-1], whole[_ROUTER]}:
+def _gateway(subnet: Node, whole: AnyNetwork, source: str) -> Iterator[Finding]:
+    """Find a gateway that BOSH refuses, or that is not AWS's router."""
+    address, router, node = address_of(subnet.value.get("gateway")), whole[_ROUTER], subnet.at("gateway")
+    ends = {whole[0]: "the range's first address", whole[-1]: "the range's last address"}
+    if address is None or address == router:
         return
-    if whole.version == 4:  # noqa: PLR2004 - IPv4
-        what = f"{address} is not AWS's router, which has the address {whole[_ROUTER]} in a subnet {whole}"
-        yield Finding(Severity.WARNING, what, f"Use {whole[_ROUTER]}", subnet.at("gateway").place, "AWS")
+    if why := "outside of the range" if address not in whole else ends.get(address):
+        yield refusal(node, f"the gateway {address} is {why}", f"Use {router}", source)
+    elif whole.version == 4:  # noqa: PLR2004 - IPv4
+        what = f"{address} is not AWS's router, which has the address {router} in a subnet {whole}"
+        yield Finding(Severity.WARNING, what, f"Use {router}", node.place, "AWS")
 
 
-def _of_subnet(subnet: Node, whole: AnyNetwork, *, is_managed: bool) -> Iterator[Finding]:
-    prefix, delegated = text_of(subnet.get("prefix")), str(DELEGATED_LENGTHS[whole.version])
-    is_single = prefix in {"", str(whole.max_prefixlen)}
-    if not is_single and prefix != delegated:
-        what = f"EC2 delegates only prefixes /{delegated} of IPv{whole.version}"
-        yield Finding(Severity.ERROR, what, f"Use {delegated}, or remove prefix", subnet.at("prefix").place)
-    is_known = not any(subnet.at(key).has_variables for key in _ADDRESSES)
-    if not is_managed and is_single and is_known:
-        yield from _kept(subnet.get("static"), whole, Severity.WARNING, "Give them to no instance")
-        yield from _given_by_bosh(subnet, whole)
+def delegated_prefix(subnet: Node) -> str:
+    """A subnet's prefix, if EC2 delegates it, in a range of IPv4 if that is not known; a wrong one is a finding."""
+    whole = range_of(text_of(subnet.get("range")))
+    prefix, version = text_of(subnet.get("prefix")), 4 if whole is None else whole.version
+    return prefix if prefix == str(DELEGATED_LENGTHS[version]) else ""
+
+
+def _prefix(subnet: Node, whole: AnyNetwork | None) -> Iterator[Finding]:
+    """Find a prefix that EC2 does not delegate."""
+    prefix, versions = text_of(subnet.get("prefix")), [4, 6] if whole is None else [whole.version]
+    if prefix and all(prefix not in {_SINGLE[each], str(DELEGATED_LENGTHS[each])} for each in versions):
+        shown = " or ".join(f"/{DELEGATED_LENGTHS[each]} of IPv{each}" for each in versions)
+        what = f"EC2 delegates only prefixes {shown}, not /{prefix}"
+        remedy = f"Use {' or '.join(str(DELEGATED_LENGTHS[each]) for each in versions)}, or remove prefix"
+        yield Finding(Severity.ERROR, what, remedy, subnet.at("prefix").place)
 
 
 def _kept(addresses: Node | None, whole: AnyNetwork, severity: Severity, remedy: str) -> Iterator[Finding]:

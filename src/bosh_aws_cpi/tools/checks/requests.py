@@ -17,7 +17,7 @@ from bosh_aws_cpi.plan import vm_sizes
 from bosh_aws_cpi.properties.types import Problem
 from bosh_aws_cpi.properties.vm import REQUIRED, VmProperties
 from bosh_aws_cpi.records import EMPTY, Entity, Record
-from bosh_aws_cpi.tools.checks.addresses import range_of, ranges_of
+from bosh_aws_cpi.tools.checks.addresses import delegated_prefix, range_of, ranges_of
 from bosh_aws_cpi.tools.checks.bosh_models import VmResources
 from bosh_aws_cpi.tools.checks.bosh_rules import hashes, keys_of, name_of, text_of
 from bosh_aws_cpi.tools.checks.cloud_config import Files, type_of, zones_of
@@ -304,7 +304,7 @@ def _network(
         "type": kind,
         "ip": address,
         "nic_group": text_of(group),
-        "prefix": text_of(subnet.get("prefix")),
+        "prefix": delegated_prefix(subnet),
         "cloud_properties": given,
     }
     document = {key: value for key, value in values.items() if value}
@@ -361,7 +361,7 @@ def _alone(
 def _is_alone(subnet: Node) -> bool:
     """Whether VMs in a subnet may have no other network: no prefixes, no later network card."""
     is_first = not text_of(subnet.get("cloud_properties", "network_card_index"))
-    return text_of(subnet.get("prefix")) in {"", "32", "128"} and is_first
+    return is_first and not delegated_prefix(subnet)
 
 
 def _of_managed(files: Files) -> Iterator[Request]:

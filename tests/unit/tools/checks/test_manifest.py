@@ -211,6 +211,7 @@ AT_POOL, AT_NET, AT_GROUP = "resource_pools/vms", "networks/private", "instance_
             f"{AT_GROUP}/networks/private/static_ips/0",
             "AWS",
         ),
+        ((*NET, "subnets", 0, "gateway"), "10.0.1.1", f"{AT_NET}/subnets/0/gateway", CLI),
         ((*GROUP, "networks", 0, "static_ips"), GONE, f"{AT_GROUP}/networks/private", "CPI"),
         ((*GROUP, "networks", 1, "static_ips"), GONE, f"{AT_GROUP}/networks/public", "CPI"),
         (("tags",), {"aws:team": "a"}, "tags/aws:team", "CPI"),

@@ -83,6 +83,46 @@ def test_addresses_of_aws(check: Check, route: Route, value: Any, severity: str,
     assert [each[:2] for each in check(config)] == [(severity, path)]
 
 
+@pytest.mark.parametrize(
+    ("network", "gateway", "why"),
+    [
+        (0, "10.1.0.1", "outside of the range"),
+        (0, "10.0.16.0", "the range's first address"),
+        (0, "10.0.31.255", "the range's last address"),
+        (0, "169.254.0.1", "outside of the range"),
+        (1, "fe80::1", "outside of the range"),
+    ],
+)
+def test_gateway(check: Check, network: int, gateway: str, why: str) -> None:
+    """A gateway that BOSH refuses is the one finding: what else may be reserved then is not known."""
+    subnet: Route = ("networks", network, "subnets", 0)
+    config = changed(yaml.safe_load(KINDS), (*subnet, "gateway"), gateway)
+    (found,) = check(changed(config, (*subnet, "reserved"), []))
+    assert (found.severity, found.path.rpartition("/")[2], found.source) == ("error", "gateway", "Director")
+    assert f"the gateway {gateway} is {why}" in found.text
+    assert found.text.endswith("Use 10.0.16.1" if network == 0 else "Use 2600:1f18:1:2::1")
+
+
+@pytest.mark.parametrize(
+    ("values", "remedy"),
+    [
+        ({"prefix": 27}, "/28 of IPv4, not /27. Use 28, or remove prefix"),
+        ({"prefix": "80"}, "/28 of IPv4, not /80. Use 28, or remove prefix"),
+        ({"prefix": "27", "range": "((range))"}, "/28 of IPv4 or /80 of IPv6, not /27. Use 28 or 80, or r"),
+        ({"prefix": 80, "range": "((range))"}, ""),
+        ({"prefix": 128, "range": "((range))"}, ""),
+        ({"prefix": "32"}, ""),
+    ],
+)
+def test_prefix(check: Check, values: dict[str, Any], remedy: str) -> None:
+    """A prefix that EC2 does not delegate is one finding, with the file's own values."""
+    config = yaml.safe_load(OWN)
+    config["networks"][0]["subnets"][0] |= values
+    found = [each for each in check(config) if each.severity == "error"]
+    assert [each.path for each in found] == ([f"{AT_SUBNET}/prefix"] if remedy else [])
+    assert remedy in "".join(each.text for each in found)
+
+
 def test_part_of_a_subnet(check: Check) -> None:
     """With another gateway, the range may be a part of a subnet, which may not have such addresses."""
     part = changed(yaml.safe_load(OWN), (*SUBNET, "gateway"), "10.0.0.254")
