@@ -114,7 +114,7 @@ def _gateway(subnet: Node, whole: AnyNetwork, source: str) -> Iterator[Finding]:
 
 
 def delegated_prefix(subnet: Node) -> str:
-    """A subnet's prefix, if EC2 delegates it, in a range of IPv4 if that is not known; a wrong one is a finding."""
+    """A subnet's prefix, if EC2 delegates it, in a range of IPv4 if none is known; else it is a finding."""
     whole = range_of(text_of(subnet.get("range")))
     prefix, version = text_of(subnet.get("prefix")), 4 if whole is None else whole.version
     return prefix if prefix == str(DELEGATED_LENGTHS[version]) else ""
