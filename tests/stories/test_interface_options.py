@@ -194,42 +194,6 @@ def test_card_without_efa(
     refused(answer, "interface_type efa on network card 0", "'p6-b300.48xlarge'", "network_card_index")
 
 
-ONE = "networks.one.cloud_properties."
-TIMEOUTS = ("tcp_established_timeout", "udp_stream_timeout", "udp_timeout")
-NO_SUCH_TYPE = f"Invalid properties: {ONE}interface_type: must be 'interface' or 'efa'"
-UDP_ALONE = f"{ONE}ena_express.udp needs ena_express.enabled: set it to true, or remove udp"
-WRONG: list[tuple[dict[str, Any], str]] = [
-    ({"interface_type": "efa-only"}, NO_SUCH_TYPE),
-    ({"ena_express": {"udp": True}}, UDP_ALONE),
-    *(
-        (
-            {"connection_tracking": dict(zip(TIMEOUTS, values, strict=True))},
-            "Invalid properties: "
-            + "; ".join(
-                f"{ONE}connection_tracking.{name}: must be at {limit}, got {value}"
-                for name, limit, value in zip(TIMEOUTS, limits, values, strict=True)
-            ),
-        )
-        for values, limits in (
-            ((59, 59, 29), ("least 60", "least 60", "least 30")),
-            ((432_001, 181, 61), ("most 432000", "most 180", "most 60")),
-        )
-    ),
-]
-
-
-@pytest.mark.parametrize(("options", "message"), WRONG, ids=[str(options) for options, _ in WRONG])
-def test_wrong_options(
-    create_vm: CreateVm,
-    with_options: Callable[..., Any],
-    refused: CheckRefused,
-    options: dict[str, Any],
-    message: str,
-) -> None:
-    """Wrong values, and options that contradict each other, are refused without a call to AWS."""
-    assert refused(create_vm(TWO_CARDS, {"one": with_options("10.0.1.10", **options)}), message) == []
-
-
 def test_option_of_a_vip_network(create_vm: CreateVm, network: WriteNetwork, refused: CheckRefused) -> None:
     """A vip network has no interface that could have options."""
     vip = {"type": "vip", "ip": "52.1.2.3", "cloud_properties": TRACKING}

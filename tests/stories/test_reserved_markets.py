@@ -7,7 +7,6 @@ import pytest
 from testbed.reservations import reserved
 from testbed.world import World
 from tests.protocols import (
-    CheckRefused,
     CreateVm,
     ListResources,
     ReadCalls,
@@ -111,13 +110,3 @@ def test_no_way_out(
     remedy = "Wait until the capacity block begins, or add instance_type_fallbacks"
     assert create_vm(wanted(block)).error == failure("CloudError", f"{pending}. {remedy}")
     assert leftovers() == {}
-
-
-def test_refused(create_vm: CreateVm, refused: CheckRefused) -> None:
-    """A market without a reservation is refused before any AWS call."""
-    reservation = {"preference": "none", "market": "capacity-block"}
-    message = (
-        "cloud_properties.capacity_reservation.market needs cloud_properties.capacity_reservation.id "
-        "or cloud_properties.capacity_reservation.resource_group_arn, not a preference"
-    )
-    assert refused(create_vm({"capacity_reservation": reservation}), message) == []

@@ -7,7 +7,7 @@ import pytest
 
 from testbed.cloud import FakeAws
 from testbed.world import World
-from tests.protocols import CheckRefused, CpiWith, CreateVm, ReadWarnings
+from tests.protocols import CpiWith, CreateVm, ReadWarnings
 
 ROOT = {"VolumeType": "gp3", "DeleteOnTermination": "true"}
 EPHEMERAL = {"VolumeSize": "10", **ROOT}
@@ -132,49 +132,6 @@ def test_default_disks(
     answer.ok()
     assert devices() == expected
     assert warnings(answer) == []
-
-
-@pytest.mark.parametrize(
-    ("aws", "message"),
-    [
-        (
-            {"default_ephemeral_disk": {"use_root_disk": True}},
-            (
-                "aws.default_ephemeral_disk.use_root_disk is unknown: a default is one of size, type, iops, "
-                "throughput, encrypted, kms_key_arn"
-            ),
-        ),
-        (
-            {"default_root_disk": {"type": "gp2", "throughput": 250}},
-            (
-                "EBS would refuse the root disk: aws.default_root_disk.throughput can't be set for type gp2: "
-                "remove it, or use gp3"
-            ),
-        ),
-        (
-            {"default_root_disk": {"type": "sc1"}},
-            (
-                "EBS would refuse the root disk: aws.default_root_disk.type is sc1, from which no VM can "
-                "start: use gp3"
-            ),
-        ),
-        (
-            {"metadata_options": {"http_endpoint": "disabled"}},
-            (
-                "aws.metadata_options.http_endpoint can't be disabled: the agent reads its settings there. "
-                "Remove it"
-            ),
-        ),
-    ],
-)
-def test_wrong_default_disks(
-    create_vm: CreateVm, cpi_with: CpiWith, refused: CheckRefused, aws: dict[str, Any], message: str
-) -> None:
-    """A wrong default, or defaults that EBS refuses together, are refused by name without an AWS call.
-
-    So are metadata options without which the agent has no settings.
-    """
-    assert refused(create_vm(executable=cpi_with(**aws)), message) == []
 
 
 @pytest.mark.parametrize(

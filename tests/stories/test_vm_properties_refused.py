@@ -5,55 +5,82 @@ from typing import Any
 import pytest
 
 from testbed.cloud import FakeAws
+from testbed.executable import Answer, Cpi
 from testbed.world import World
 from tests.protocols import CheckRefused, CpiWith, CreateVm, ReadCalls, ReadWarnings, WriteNetwork
+from tests.refused_vms import CONTRADICTIONS, DEFAULTS, MISFITS, NETWORK_OPTIONS, SECRET, WRONG
+from tests.stories.checked_config import SUBNET, changed, right
+from tests.stories.checking import Findings, checked, errors, network_of
 from tests.stories.stemcell_images import Heavy
 
-HOST = {"id": "h-0123456789abcdef0"}
+AT_SUBNET = "networks/default/subnets/0/cloud_properties"
+VM_TYPE, AT_TYPE = ("vm_types", 1, "cloud_properties"), "vm_types/large/cloud_properties"
 
 
-@pytest.mark.parametrize(
-    ("properties", "words"),
-    [
-        (
-            {"instance_type": "", "availability_zone": None},
-            ["cloud_properties.instance_type, cloud_properties.availability_zone"],
-        ),
-        (
-            {"spot": True, "dedicated_host": HOST},
-            ["spot and dedicated_host exclude each other"],
-        ),
-        (
-            {"tags": {"owner": "me", "AWS:name": "x", "aws:cost": "y"}},
-            ["reserved for AWS", "'AWS:name', 'aws:cost'"],
-        ),
-        (
-            {"metadata_options": {"http_endpoint": "disabled"}},
-            ["metadata_options.http_endpoint can't be disabled"],
-        ),
-        (
-            {"metadata_options": {"http_token": "required"}},
-            ["cloud_properties.metadata_options.http_token: is unknown", "http_tokens?"],
-        ),
-        (
-            {"root_disk": {"encrpted": True, "size": 10_240}},
-            ["cloud_properties.root_disk.encrpted: is unknown", "encrypted?"],
-        ),
-        ({"placement_partition": 2}, ["cloud_properties.placement_partition needs placement_group"]),
-        ({"primary_ipv6": True}, ["primary_ipv6 needs a manual network with an IPv6 address"]),
-    ],
-)
+def check_both(answer: Answer, found: Findings, place: str, words: str) -> None:
+    """The errors of `cpi check` have at this place what create_vm said, and create_vm's words are these."""
+    said = answer.error["message"]
+    key = place.rpartition("/")[2].rpartition(".")[2]
+    both = [each for each in errors(found) if each["what"].removeprefix(f"'{key}' ") in said]
+    assert [each["path"] for each in both] == [place], found
+    for text in (said, f"{both[0]['what']}. {both[0]['remedy']}"):
+        assert words.lower() in text.lower()
+    assert SECRET not in f"{said}{found}"
+
+
+@pytest.mark.parametrize(("properties", "blamed", "words"), [*WRONG, *CONTRADICTIONS])
 def test_contradictions(
-    create_vm: CreateVm, refused: CheckRefused, properties: dict[str, Any], words: list[str]
+    cpi: Cpi,
+    create_vm: CreateVm,
+    refused: CheckRefused,
+    world: World,
+    properties: dict[str, Any],
+    blamed: str,
+    words: str,
 ) -> None:
-    """Missing and contradicting properties are named, without asking AWS."""
-    assert refused(create_vm(properties), *words) == []
+    """Wrong, missing and contradicting properties are named without asking AWS; so says `cpi check`."""
+    answer = create_vm(properties)
+    assert refused(answer) == []
+    if (message := answer.error["message"]).startswith("Invalid"):
+        assert f": cloud_properties.{blamed.replace('/', '.')}: " in message
+    whole = changed(right(world), VM_TYPE, {"instance_type": "t3.micro", **properties})
+    check_both(answer, checked(cpi, whole, "--offline"), f"{AT_TYPE}/{blamed}", words)
 
 
-def test_unknown_default(create_vm: CreateVm, cpi_with: CpiWith, refused: CheckRefused) -> None:
-    """A mistyped option of the configuration's is named with its section."""
-    answer = create_vm(executable=cpi_with(metadata_options={"http_token": "required"}))
-    assert refused(answer, "aws.metadata_options.http_token: is unknown", "http_tokens?") == []
+@pytest.mark.parametrize(("options", "blamed", "words"), NETWORK_OPTIONS)
+def test_options_of_a_network(
+    cpi: Cpi,
+    create_vm: CreateVm,
+    refused: CheckRefused,
+    world: World,
+    options: dict[str, Any],
+    blamed: str,
+    words: str,
+) -> None:
+    """Wrong options of a network's interface are refused without a call to AWS; so says `cpi check`."""
+    (name,) = options
+    whole = changed(right(world), (*SUBNET, "cloud_properties", name), options[name])
+    answer = create_vm(networks=network_of(whole))
+    assert refused(answer, f"networks.default.cloud_properties.{blamed.replace('/', '.')}") == []
+    check_both(answer, checked(cpi, whole, "--offline"), f"{AT_SUBNET}/{blamed}", words)
+
+
+@pytest.mark.parametrize(("aws", "blamed", "words"), DEFAULTS)
+def test_defaults(
+    create_vm: CreateVm,
+    cpi_with: CpiWith,
+    refused: CheckRefused,
+    world: World,
+    aws: dict[str, Any],
+    blamed: str,
+    words: str,
+) -> None:
+    """A wrong default is refused by name without an AWS call; so says `cpi check`."""
+    cpi = cpi_with(**aws)
+    answer = create_vm(executable=cpi)
+    place = f"aws.{blamed.replace('/', '.')}"
+    assert refused(answer, place) == []
+    check_both(answer, checked(cpi, right(world), "--offline"), place, words)
 
 
 def test_wrong_types(create_vm: CreateVm, fake_aws: FakeAws) -> None:
@@ -146,57 +173,22 @@ def test_options_of_the_built_in_table(create_vm: CreateVm, cpi_with: CpiWith, s
     assert call["EnclaveOptions.Enabled"] == "true"
 
 
-@pytest.mark.parametrize(
-    ("properties", "words"),
-    [
-        ({"hibernation": True}, ["hibernation needs an encrypted root disk"]),
-        (
-            {
-                "hibernation": True,
-                "root_disk": {"encrypted": True, "size": 6144},
-                "ephemeral_disk": {"type": "st1", "size": 128000},
-            },
-            ["hibernation needs disks of type", "ephemeral_disk.type from st1"],
-        ),
-        (
-            {
-                "hibernation": True,
-                "root_disk": {"encrypted": True, "size": 6144},
-                "instance_type_fallbacks": ["m5.large"],
-            },
-            ["larger than the 8192 MiB of memory of 'm5.large'", "root_disk.size to 13312 MiB"],
-        ),
-        (
-            {"ephemeral_disk": {"type": "gp2", "iops": 3000}},
-            ["cloud_properties.ephemeral_disk.iops can't be set for type gp2"],
-        ),
-        (
-            {"root_disk": {"type": "st1", "size": 128_000}},
-            ["cloud_properties.root_disk.type is st1, from which no VM can start"],
-        ),
-        (
-            {"ebs_optimized": True, "instance_type": "t2.micro"},
-            ["ebs_optimized requested for instance type 't2.micro' that can't"],
-        ),
-        (
-            {"cpu_options": {"nested_virtualization": "enabled"}},
-            ["cpu_options.nested_virtualization", "'t3.micro' that does not support it"],
-        ),
-        (
-            {"enclave": True, "instance_type": "m5.xlarge", "instance_type_fallbacks": ["m5.large"]},
-            ["enclave", "'m5.large' that does not support it"],
-        ),
-        (
-            {"credit_specification": "unlimited", "dedicated_host": HOST},
-            ["credit_specification unlimited requested for instance type 't3.micro' on a Dedicated Host"],
-        ),
-    ],
-)
+@pytest.mark.parametrize(("properties", "blamed", "words"), MISFITS)
 def test_what_does_not_fit(
-    create_vm: CreateVm, refused: CheckRefused, properties: dict[str, Any], words: list[str]
+    cpi: Cpi,
+    create_vm: CreateVm,
+    refused: CheckRefused,
+    world: World,
+    properties: dict[str, Any],
+    blamed: str,
+    words: str,
 ) -> None:
-    """What a type, a fallback or a disk can't do is refused with the property to change."""
-    refused(create_vm(properties), *words)
+    """What a type, a fallback or a disk can't do is refused with the property to change; so says check."""
+    answer = create_vm(properties)
+    refused(answer)
+    whole = changed(right(world), VM_TYPE, {"instance_type": "t3.micro", **properties})
+    found = checked(cpi, whole, "--stemcell", world.image_id)
+    check_both(answer, found, f"{AT_TYPE}/{blamed}", words)
 
 
 @pytest.mark.parametrize(("size", "is_warned"), [(12288, True), (13312, False)])

@@ -5,7 +5,6 @@ from typing import Any
 
 import pytest
 
-from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.properties.types import read_properties, refuse
 from bosh_aws_cpi.properties.vm import VmProperties
 
@@ -49,23 +48,6 @@ def test_price(value: object, expected: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("value", "kind"),
-    [
-        *((0, "0"), (0.001, "0.001"), ("-0.5", "'-0.5'"), (SECRET, "String"), ("inf", "String")),
-        *((True, "Boolean"), ([1], "Array")),
-    ],
-)
-def test_no_price(value: object, kind: str) -> None:
-    """What is no price that EC2 takes is refused by its path; only what looks like a number is quoted."""
-    with pytest.raises(CloudError) as caught:
-        vm(spot_bid_price=value)
-    message = caught.value.message
-    assert message.startswith("Invalid properties: cloud_properties.spot_bid_price: ")
-    assert message.endswith(f"must be a price in dollars, more than 0.001, got {kind}")
-    assert SECRET not in message
-
-
-@pytest.mark.parametrize(
     ("given", "expected"),
     [
         ("10.0.0.0/8", "10.0.0.0/8"),
@@ -77,43 +59,6 @@ def test_cidr(given: str, expected: str) -> None:
     """A route's destination is read as EC2 keeps it: without host bits, in its own spelling."""
     (route,) = vm(advertised_routes=[{"table_id": "rtb-1", "destination": given}]).advertised_routes
     assert (route.table_id, route.destination) == ("rtb-1", expected)
-
-
-@pytest.mark.parametrize(
-    ("given", "kind"),
-    [
-        *(("10.0.0.0", "'10.0.0.0'"), ("10.0.0.0/33", "'10.0.0.0/33'"), ("fd00::1", "'fd00::1'")),
-        *((SECRET, "String"), ("c0ffee" * 6, "String"), ("1" * 21, "String"), (8, "8"), (True, "Boolean")),
-    ],
-)
-def test_no_cidr(given: object, kind: str) -> None:
-    """What is no range of addresses is refused by its path; only what looks like an address is quoted."""
-    routes = [{"table_id": "rtb-1", "destination": d} for d in ("10.0.0.0/8", given)]
-    with pytest.raises(CloudError) as caught:
-        vm(advertised_routes=routes)
-    message = caught.value.message
-    assert message.startswith("Invalid properties: cloud_properties.advertised_routes.1.destination: ")
-    assert message.endswith(f"must be a range of addresses in CIDR notation, got {kind}")
-    assert SECRET not in message
-
-
-@pytest.mark.parametrize(
-    ("name", "given", "known"),
-    [
-        *(("dedicated_host", given, "id, resource_group_arn") for given in ({}, {"id": None})),
-        ("dedicated_host", {"id": "h-1", "resource_group_arn": "arn"}, "id, resource_group_arn"),
-        *(
-            ("capacity_reservation", given, "id, resource_group_arn, preference")
-            for given in ({}, {"id": "cr-1", "preference": "none"}, {"id": "a", "resource_group_arn": "b"})
-        ),
-    ],
-)
-def test_exactly_one(name: str, given: dict[str, Any], known: str) -> None:
-    """A host or a reservation is named in exactly one way."""
-    with pytest.raises(CloudError) as caught:
-        vm(**{name: given})
-    assert caught.value.message == f"cloud_properties.{name} must hold exactly one of: {known}"
-    assert caught.value.ok_to_retry is False
 
 
 VALUES: dict[str, dict[str, Any]] = {
@@ -151,20 +96,6 @@ def test_exclusive() -> None:
         if any("exclude each other" in each.text for each in vm_of(**VALUES[one], **VALUES[other]).problems())
     }
     assert refused == EXCLUSIVE
-
-
-@pytest.mark.parametrize("numbers", [{"core_count": 1}, {"threads_per_core": 1}])
-def test_half_of_the_cpu_options(numbers: dict[str, int]) -> None:
-    """EC2 wants the numbers of cores and of threads, or neither."""
-    with pytest.raises(CloudError, match="needs both core_count and threads_per_core, or neither"):
-        vm(cpu_options=numbers)
-
-
-@pytest.mark.parametrize("group", [{"port": 80}, {"name": "web", "arn": ARN}])
-def test_no_target_group(group: dict[str, Any]) -> None:
-    """A target group has a name or an ARN, not both."""
-    with pytest.raises(CloudError, match=r"lb_target_groups\.0: must hold either name or arn"):
-        vm(lb_target_groups=[group])
 
 
 @pytest.mark.parametrize("preference", ["open", "none"])

@@ -37,8 +37,6 @@ def resources(**sizes: int) -> dict[str, Any]:
     [
         # what BOSH or the CPI ignores, or reads differently
         ("warning", ("compilation", "worker"), 5, "compilation/worker"),
-        ("error", (*OF_VM, "ephemeral_disk", "encripted"), True, f"{IN_VM}/ephemeral_disk/encripted"),
-        ("error", (*OF_VM, "cpu_options"), {"cores": 1}, f"{IN_VM}/cpu_options/cores"),
         ("error", (*OF_DISK, "encript"), True, f"{IN_DISK}/encript"),
         ("warning", ("disk_types", 0, "encrypted"), True, "disk_types/default/encrypted"),
         ("warning", (*OF_VM, "source_dest_check"), "false", f"{IN_VM}/source_dest_check"),
@@ -54,7 +52,6 @@ def resources(**sizes: int) -> dict[str, Any]:
         # what contradicts itself, or EC2 would refuse
         ("error", (*OF_DISK, "tags"), {"aws:a": "b"}, f"{IN_DISK}/tags/aws:a"),
         ("error", OF_DISK, {"iops": 3000, "iops_per_gib": 10}, f"{IN_DISK}/iops_per_gib"),
-        ("error", (*OF_SUBNET, "ena_express"), {"udp": True}, f"{IN_SUBNET}/ena_express/udp"),
         ("error", (*OF_SUBNET, "security_groups"), {"a": 1}, f"{IN_SUBNET}/security_groups"),
         ("error", (*OF_SUBNET, "security_groups"), "sg-a", f"{IN_SUBNET}/security_groups"),
         ("error", (*OF_SUBNET, "security_groups"), [["a", "sg-a"]], f"{IN_SUBNET}/security_groups/0/1"),
