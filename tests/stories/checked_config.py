@@ -75,6 +75,7 @@ def env(world: World, **aws: Any) -> dict[str, Any]:
     own, public = whole["instance_groups"][0]["networks"]
     own["static_ips"] = ["10.0.1.6"]
     public["static_ips"] = [world.ec2.allocate_address(Domain="vpc")["PublicIp"]]
+    whole["cloud_provider"]["mbus"] = "https://mbus:((mbus_password))@10.0.1.6:6868"
     whole["cloud_provider"]["properties"]["aws"] |= aws
     return cast("dict[str, Any]", whole)
 

@@ -223,7 +223,13 @@ instance_groups:
   properties: {nats: {password: ((nats))}}
 cloud_provider:
   template: {name: aws_cpi, release: bosh-aws-cpi}
+  mbus: https://mbus:((mbus_password))@10.0.0.6:6868
+  cert: ((mbus))
   properties:
+    agent: {mbus: "https://mbus:((mbus_password))@0.0.0.0:6868"}
+    blobstore: {provider: local, path: /var/vcap/micro_bosh/data/cache}
+    env: {no_proxy: 10.0.0.6}
+    ntp: [169.254.169.123]
     aws:
       access_key_id: ((key_id))
       secret_access_key: ((key))

@@ -53,6 +53,7 @@ def findings(files: Files, *, is_offline: bool) -> Iterator[Finding]:
         yield from _repeated(document)
         yield from _of_document(files, document, is_offline=is_offline)
     yield from _of_configuration(files)
+    yield from configuration.of_message_bus(files)
     yield from _of_others(files)
     yield from addresses.findings(files)
     for node in files.users:

@@ -10,6 +10,7 @@ import yaml
 from bosh_aws_cpi.config import cpi_config
 from bosh_aws_cpi.jsontext import Json
 from bosh_aws_cpi.tools.check import read_files
+from testbed.cloud import ROOT
 from testbed.executable import ABSENT
 from tests.stories.checked_config import GONE, Route, changed
 from tests.stories.right_configs import CREATE_ENV, KINDS, OWN
@@ -229,7 +230,9 @@ def test_create_env(check: Check, route: Route, value: Any, path: str, source: s
     assert [(each.path, each.source) for each in found] == [(path, source)]
 
 
-AWS: Route = ("cloud_provider", "properties", "aws")
+MBUS: Route = ("cloud_provider", "mbus")
+PROPERTIES: Route = ("cloud_provider", "properties")
+AWS: Route = (*PROPERTIES, "aws")
 AT_AWS = "cloud_provider/properties/aws"
 
 
@@ -238,6 +241,21 @@ AT_AWS = "cloud_provider/properties/aws"
     [
         ((*AWS, "region"), GONE, "error", AT_AWS),
         ((*AWS, "regoin"), "eu-west-1", "warning", f"{AT_AWS}/regoin"),
+        ((*PROPERTIES, "encrypted"), True, "error", "cloud_provider/properties/encrypted"),
+        ((*PROPERTIES, "agent", "env"), {}, "warning", "cloud_provider/properties/agent/env"),
+        ((*PROPERTIES, "agent", "mbus:hunter7"), None, "warning", "cloud_provider/properties/agent"),
+        ((*AWS, "external_id:hunter7"), None, "warning", AT_AWS),
+        (("cloud_provider", "certs"), "((mbus))", "warning", "cloud_provider/certs"),
+        ((*PROPERTIES, "agent"), GONE, "error", "cloud_provider/properties"),
+        ((*PROPERTIES, "agent", "mbus"), None, "error", "cloud_provider/properties/agent/mbus"),
+        ((*PROPERTIES, "agent"), "((agent))", None, ""),
+        ((*PROPERTIES, "agent"), {"nats": {"address": "10.0.0.6"}}, None, ""),
+        (MBUS, GONE, "error", "cloud_provider"),
+        (MBUS, "https://u:((a))@10.0.0.7:6868", "warning", "cloud_provider/mbus"),
+        (MBUS, "https://u:((a))@0.0.0.0:6868", "warning", "cloud_provider/mbus"),
+        (MBUS, "https://u:((a))@203.0.113.5:6868", None, ""),
+        (MBUS, "https://u:((a))@((ip)):6868", None, ""),
+        (MBUS, "https://u:((a))@bosh.example.com:6868", None, ""),
         ((*AWS, "max_retries"), "8", "error", f"{AT_AWS}/max_retries"),
         ((*AWS, "credentials_source"), "profile", "error", f"{AT_AWS}/credentials_source"),
         ((*AWS, "default_root_disk"), {"type": "gp9"}, "error", f"{AT_AWS}/default_root_disk/type"),
@@ -268,10 +286,61 @@ def test_configuration_of_create_env(
 ) -> None:
     """The manifest's properties are the configuration of create-env; cpi.json stands for its variables."""
     found = check(changed(yaml.safe_load(CREATE_ENV), route, value))
+    assert "hunter7" not in str(found)
     assert [each[:2] for each in found][:1] == ([(severity, path)] if severity else [])
     follow = [each.text for each in found[1:]]
     known = ("ecurity groups", "security_groups", "Ignored: aws.kms_key_arn")
     assert all(any(words in each for words in known) for each in follow), follow
+
+
+@pytest.mark.parametrize(
+    ("route", "value"),
+    [
+        ((*GROUP, "networks", 1, "static_ips"), ["((ip))"]),
+        ((*NET, "type"), "dynamic"),
+        ((*GROUP, "networks", 1, "name"), "gone"),
+    ],
+)
+def test_address_that_is_not_known(check: Check, route: Route, value: Any) -> None:
+    """A VM of which an address is not known may have any, also that of the message bus."""
+    manifest = changed(yaml.safe_load(CREATE_ENV), MBUS, "https://u:((a))@10.0.0.7:6868")
+    assert "cloud_provider/mbus" in {each.path for each in check(manifest)}
+    assert "cloud_provider/mbus" not in {each.path for each in check(changed(manifest, route, value))}
+
+
+def test_properties_of_the_job(check: Check) -> None:
+    """No property of the job is unknown."""
+    manifest = yaml.safe_load(CREATE_ENV)
+    for name in yaml.safe_load((ROOT / "jobs/aws_cpi/spec").read_text())["properties"]:
+        node = manifest["cloud_provider"]["properties"]
+        for key in name.split("."):
+            node = node.setdefault(key, {})
+    assert not [each.text for each in check(manifest) if "is unknown" in each.text]
+
+
+def test_configuration_elsewhere(check: Check) -> None:
+    """A configuration under another key is missing; the key is named."""
+    manifest = yaml.safe_load(CREATE_ENV)
+    manifest["cloud_provider"]["aws"] = manifest["cloud_provider"]["properties"].pop("aws")
+    elsewhere, missing = sorted(check(manifest), key=lambda each: each.path)
+    assert (missing.severity, missing.path) == ("error", "cloud_provider/properties")
+    assert (elsewhere.path, "It belongs into properties" in elsewhere.text) == ("cloud_provider/aws", True)
+
+
+def test_bus_of_the_environment(check: Check) -> None:
+    """The agent prefers the message bus in env.bosh.mbus: agent.mbus may then be absent."""
+    manifest = changed(yaml.safe_load(CREATE_ENV), (*PROPERTIES, "agent"), GONE)
+    assert errors(check(manifest))
+    urls: Route = (*IN_POOL, "env", "bosh", "mbus", "urls")
+    assert check(changed(manifest, urls, ["https://u:((a))@0.0.0.0:6868"])) == []
+
+
+def test_other_jobs_beside_the_cpi(check: Check) -> None:
+    """Properties beside those of the CPI may be another job's, if cloud_provider has several jobs."""
+    templates = [{"name": name, "release": "a"} for name in ("aws_cpi", "other")]
+    manifest = changed(yaml.safe_load(CREATE_ENV), ("cloud_provider", "templates"), templates)
+    assert check(changed(manifest, (*PROPERTIES, "other"), {})) == []
+    assert check(changed(manifest, (*AWS, "other"), {}))
 
 
 def test_least_configuration_for_create_env(check: Check) -> None:
