@@ -71,7 +71,11 @@ def test_strict(run: Callable[..., Answer], workers: str, severity: str) -> None
 def test_unknown_configuration_keys(tmp_path: Path) -> None:
     """A configuration key that does not exist is a warning with the nearest one."""
     whole = config("http://localhost", regoin="eu-west-1", zzz=1, log_level="debug")
-    whole["cloud"]["properties"] |= {"registri": {}, "debug": {"cpi": {"log_levl": "debug"}}}
+    whole["cloud"]["properties"] |= {
+        "registri": {},
+        "registry": {"host": "10.0.0.6"},
+        "debug": {"cpi": {"log_levl": "debug"}},
+    }
     path = tmp_path / "file.yml"
     path.write_text(OWN)
     cpi = Cpi(whole)
@@ -82,6 +86,7 @@ def test_unknown_configuration_keys(tmp_path: Path) -> None:
         ("warning", "aws.regoin", "Did you mean region?"),
         ("warning", "aws.zzz", "Remove it"),
         ("warning", "aws.log_level", "It belongs into cpi of debug"),
+        ("warning", "registry.host", "Did you mean endpoint?"),
         ("warning", "debug.cpi.log_levl", "Did you mean log_level?"),
     ]
     assert {each["file"] for each in found} == {str(cpi.config_path)}

@@ -317,12 +317,22 @@ class ResourcePool(Named):
     cloud_properties: VmProperties = VmProperties()
 
 
+class CreateEnvSubnet(BoshHash):
+    """A subnet of create-env, without azs."""
+
+    others: ClassVar[tuple[str, ...]] = ("reserved", "static")
+    range: str
+    gateway: str
+    dns: tuple[str, ...] = ()
+    cloud_properties: NetworkCloudProperties = NetworkCloudProperties()
+
+
 class CreateEnvNetwork(Named):
     """A network of create-env."""
 
     others: ClassVar[tuple[str, ...]] = ("ip", "netmask", "gateway", "dns")
     type: Literal["manual", "dynamic", "vip"]
-    subnets: tuple[ManualSubnet, ...] = ()
+    subnets: tuple[CreateEnvSubnet, ...] = ()
     cloud_properties: NetworkCloudProperties = NetworkCloudProperties()
 
 

@@ -20,6 +20,8 @@ from bosh_aws_cpi.tools.checks.bosh_models import (
     BoshHash,
     BoshNetwork,
     CreateEnv,
+    DynamicNetwork,
+    DynamicSubnet,
     Manifest,
     keys_in,
     models_in,
@@ -32,6 +34,8 @@ Hashes = tuple[tuple[Node, type[Properties]], ...]
 """A hash and the model that reads it, behind those around it, from the outermost on."""
 _FEW: Final = 2
 """If a key may belong in more places than this, none is proposed."""
+_SMALL: Final = 6
+"""If a hash has more keys than this, they are not listed."""
 _OPEN: Final = (BoshNetwork, Manifest, CreateEnv)
 """Hashes that may have other keys; only a key that resembles a known one is a mistake."""
 _ONE_MEANING: Final = (
@@ -41,11 +45,13 @@ _ONE_MEANING: Final = (
     {"persistent_disk_type", "persistent_disk_pool"},
     {"vm_extensions", "cloud_properties"},
     {"azs", "availability_zones"},
-    {"availability_zone", "zone"},
+    {"availability_zone", "availability_zones", "zone"},
+    {"endpoint", "host", "port"},
+    {"tcp_established_timeout", "tcp_timeout"},
     {"iam_instance_profile", "iam_role"},
     {"elbs", "load_balancers"},
 )
-"""Names of one thing for the Director, bosh-cli, and the CPIs of other clouds."""
+"""Names of one thing for the Director, bosh-cli, older CPIs and those of other clouds; and short names."""
 DIRECTOR: Final = "Director"
 BOSH_CLI: Final = "bosh create-env"
 CPI: Final = "CPI"
@@ -65,6 +71,11 @@ _FAR: Final = 0.89
 """The likeness of a key that belongs in another part of the file."""
 QUOTED: Final = "Remove the quotation marks"
 """The remedy for a quoted number or boolean."""
+_AS_STRING: Final[dict[type, str]] = {
+    bool: "YAML reads yes, no, on and off as booleans: use quotation marks",
+    dict: "Write the text alone, without a key",
+}
+"""How to write what stands in place of a string."""
 _WORD: Final = re.compile("'([^']+)'")
 """A word in the message about a value that must be one of some."""
 _NUMBER: Final = re.compile(r"[0-9]{1,18}")
@@ -143,13 +154,18 @@ def _proposals(around: Hashes, entry: Node) -> Iterator[tuple[float, str, str]]:
     for path, model in models_in(own):
         likely, key = _most_alike(entry, model, _BY_MORE_WORDS)
         yield likely * (_ELSEWHERE - path.count(" of ") / 1000), key, f"into {path}"
+    if node.route and isinstance(node.route[-1], int) and not issubclass(own, BoshHash):
+        return  # one of a property's own list
     for outer, model in outward:
+        keys = [each for each in node.route[len(outer.route) :] if isinstance(each, str)]
+        here = f" of {' of '.join(reversed(keys))}"
         likely, key = _most_alike(entry, model, _BY_WORDS)
         if outer.get(key) is None:
             yield likely * _ELSEWHERE, key, f"beside {node.route[len(outer.route)]}"
         for path, each in models_in(model):
             is_alike = ("cloud_properties" in path) == ("cloud_properties" in node.route)
-            if is_alike and entry.route[-1] in keys_in(each):
+            is_here = f" of {path}".endswith(here)  # `own` knows better what belongs here
+            if is_alike and not is_here and entry.route[-1] in keys_in(each):
                 yield _FAR, str(entry.route[-1]), f"into {path}"
 
 
@@ -176,10 +192,10 @@ def how_to_write(node: Node, what: str, inner: type[Properties] | None = None) -
     value, text = node.value, str(node.value)
     if "a hash" in what and inner is not None:
         return _as_hash(value, inner)
-    if isinstance(value, bool):
-        return "YAML reads yes, no, on and off as booleans: use quotation marks" if "a string" in what else ""
-    if "a list" in what:
-        return "Write a list also for one entry: [NAME]" if isinstance(value, str) else ""
+    if "a string" in what:
+        return _AS_STRING.get(type(value), "")
+    if "a list" in what and isinstance(value, str | dict):
+        return f"Write a list also for one entry: [{'NAME' if inner is None else '{…}'}]"
     if "a whole number" in what and _NUMBER.fullmatch(text):
         return QUOTED if str(int(text)) == text else f"Write {int(text)}"
     if "true or false" in what and text in {"true", "false"}:
@@ -251,11 +267,20 @@ def unknown_keys_in(around: Hashes, source: str) -> Iterator[Finding]:
         if key in keys_in(model) or (len(around) == 1 and key.startswith(EXTRA)):
             continue
         likely, meant, remedy = _best_match(around, entry)
+        remedy = remedy or f"Remove it{_form(node, model)}"
         if model.refuses(key):
-            yield refusal(entry, f"'{key}' {UNKNOWN}", remedy or "Remove it", source)
+            yield refusal(entry, f"'{key}' {UNKNOWN}", remedy, source)
         elif likely >= SIMILAR or model not in _OPEN:
-            what = f"'{key}' is unknown and ignored" + (f": {COSTS[meant]}" if meant in COSTS else "")
-            yield Finding(Severity.WARNING, what, remedy or "Remove it", entry.place, source)
+            where = " in a dynamic network" if model in {DynamicNetwork, DynamicSubnet} else ""
+            what = f"'{key}' is unknown and ignored{where}" + (f": {COSTS[meant]}" if meant in COSTS else "")
+            yield Finding(Severity.WARNING, what, remedy, entry.place, source)
+
+
+def _form(node: Node, model: type[Properties]) -> str:
+    """The keys of a property's hash, if they are few."""
+    name = next((each for each in reversed(node.route) if isinstance(each, str)), "")
+    is_small = name and not issubclass(model, BoshHash) and len(keys_in(model)) <= _SMALL
+    return f": {name} takes {', '.join(keys_in(model))}" if is_small else ""
 
 
 def text_of(node: Node | None) -> str:

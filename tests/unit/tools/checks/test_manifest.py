@@ -343,6 +343,13 @@ def test_other_jobs_beside_the_cpi(check: Check) -> None:
     assert check(changed(manifest, (*AWS, "other"), {}))
 
 
+@pytest.mark.parametrize("route", [(*GROUP, "azs"), (*NET, "subnets", 0, "azs")])
+def test_azs_of_create_env(check: Check, route: Route) -> None:
+    """A manifest for create-env has no azs, at no place."""
+    (found,) = check(changed(yaml.safe_load(CREATE_ENV), route, ["z1"]))
+    assert found.text.endswith("'azs' is unknown and ignored. Remove it")
+
+
 def test_least_configuration_for_create_env(check: Check) -> None:
     """A right manifest needs no default of cpi.json; what the manifest lacks, cpi.json does not give."""
     manifest = yaml.safe_load(CREATE_ENV)
