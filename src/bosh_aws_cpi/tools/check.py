@@ -212,8 +212,9 @@ def _kind(document: Document, model: type[BoshHash], *wanted: str) -> str:
     """
     whole = document.value[0] if isinstance(document.value, list) and document.value else document.value
     keys = {*whole} if isinstance(whole, dict) else set()
+    sections = {str(key) for key in keys if isinstance(whole[key], list | dict)}  # a variable may be "az"
     kinds = (kind for kind, signs in _KINDS.items() if any({*sign.split()} <= keys for sign in signs))
-    is_like = any(likeness(str(key), known) >= SIMILAR for key in keys for known in keys_in(model))
+    is_like = any(likeness(key, known) >= SIMILAR for key in sections for known in keys_in(model))
     is_known = is_like or not keys or document.root.is_unknown
     kind = next(kinds, wanted[0] if is_known else "perhaps a file of variables: it has no key of the others")
     if kind not in wanted:

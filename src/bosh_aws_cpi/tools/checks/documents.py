@@ -169,13 +169,16 @@ _LARGEST: Final = 4
 """The maximum size of a file in MiB; a large part of it may be certificates."""
 VARIABLE: Final = "((not known))"
 """Stands for a value that is not known."""
-_VARIABLE: Final = re.compile(r"\(\([^()]+\)\)")
+TEMPLATE: Final = "<%…%>"
+"""Stands for a piece of ERB, whose code is not shown."""
+_VARIABLE: Final = re.compile(r"\(\([^()]+\)\)|<%.*?%>", re.DOTALL)
 
 
 def variables_in(value: object) -> list[str]:
     """The variables in a text, or in the keys of a hash, as they are written: "((subnet_id))"."""
     texts = value if isinstance(value, dict) else [value]
-    return [name for each in texts if isinstance(each, str) for name in _VARIABLE.findall(each)]
+    found = [name for each in texts if isinstance(each, str) for name in _VARIABLE.findall(each)]
+    return [TEMPLATE if name.startswith("<%") else name for name in found]
 
 
 class Document(Record):

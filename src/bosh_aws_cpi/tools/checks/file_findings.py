@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from functools import cache
 from typing import Final
 
+from bosh_aws_cpi.config.aws_config import AwsConfig
 from bosh_aws_cpi.jsontext import Json
 from bosh_aws_cpi.properties.disk import DiskProperties
 from bosh_aws_cpi.properties.stemcell import kind_of
@@ -14,7 +15,7 @@ from bosh_aws_cpi.tools.checks import addresses, configuration, property_values,
 from bosh_aws_cpi.tools.checks.bosh_models import BoshCloudConfig, BoshHash, CreateEnv, Manifest
 from bosh_aws_cpi.tools.checks.bosh_rules import BOSH_CLI, DIRECTOR, hashes_in, keys_of, name_of, text_of
 from bosh_aws_cpi.tools.checks.cloud_config import Files
-from bosh_aws_cpi.tools.checks.documents import Document, Node, variables_in
+from bosh_aws_cpi.tools.checks.documents import TEMPLATE, Document, Node, variables_in
 from bosh_aws_cpi.tools.findings import Finding, Place, Severity, as_warning
 
 _IS_MANIFEST: Final = ("instance_groups", "jobs", "resource_pools", "cloud_provider")
@@ -58,7 +59,7 @@ def findings(files: Files, *, is_offline: bool) -> Iterator[Finding]:
     yield from addresses.findings(files)
     for node in files.users:
         yield from requests.sized_properties(files, node)[1]
-    yield from _variables(files.all)
+    yield from _variables(files)
 
 
 def _of_document(files: Files, document: Document, *, is_offline: bool) -> Iterator[Finding]:
@@ -103,18 +104,25 @@ def _of_others(files: Files) -> Iterator[Finding]:
         yield Finding(severity, what, remedy, others[0].at("cpi").place)
 
 
-def _variables(documents: list[Document]) -> Iterator[Finding]:
+def _variables(files: Files) -> Iterator[Finding]:
     """One finding for each variable, whose value only the Director or the bosh CLI knows."""
-    places: dict[str, list[Place]] = {}
-    for document in documents:
+    nodes: list[tuple[Node, Place]] = []
+    for document in files.all:
         unread = _UNREAD if any(map(document.root.get, _IS_MANIFEST)) else frozenset()
-        for node in document.root.variables():
-            for name in variables_in(node.value) if not unread & set(node.route[:_DEPTH]) else ():
-                places.setdefault(name, []).append(node.place)
+        inner = document.root.variables()
+        nodes += [(node, node.place) for node in inner if not unread & {*node.route[:_DEPTH]}]
+    for key, row in AwsConfig.rows.items() if not files.is_for_create_env else ():
+        inner = Document("", None if row.is_secret else getattr(files.aws, key)).root.variables()
+        nodes += [(node, Place(f"aws.{key}")) for node in inner]
+    places: dict[str, list[Place]] = {}
+    for node, place in nodes:
+        for name in variables_in(node.value):
+            places.setdefault(name, []).append(place)
     for name, found in places.items():
         more = f", here and in {len(found) - 1} more" if len(found) > 1 else ""
         what = f"{name} is a variable: values with it are not checked{more}"
-        yield Finding(Severity.NOT_CHECKED, what, configuration.INTERPOLATE, found[0])
+        remedy = "Render the template first (erb)" if name == TEMPLATE else configuration.INTERPOLATE
+        yield Finding(Severity.NOT_CHECKED, what, remedy, found[0])
 
 
 def adjust(files: Files, finding: Finding) -> Finding:

@@ -32,7 +32,7 @@ from bosh_aws_cpi.tools.checks.bosh_rules import (
     keys_of,
     refusal,
 )
-from bosh_aws_cpi.tools.checks.documents import Document, Node
+from bosh_aws_cpi.tools.checks.documents import Document, Node, variables_in
 from bosh_aws_cpi.tools.findings import Finding, Place, Severity
 
 _ALIKE: Final = 0.75
@@ -149,7 +149,9 @@ def _warning(node: Node, what: str, remedy: str) -> Finding:
 def _of_name(node: Node, key: str, named: AwsName, region: str, *, is_offline: bool) -> Iterator[Finding]:
     """A text that can't be what it names in AWS: another kind's id, an ARN, a zone of another region."""
     text, found = str(node.value), _ID.fullmatch(str(node.value))
-    wanted, form = (fill_region(each, region) for each in (named.what, named.form))
+    is_known = not variables_in(region)
+    form = fill_region(named.form, region) if is_known else re.sub("PARTITION|REGION", "[^:]+", named.form)
+    wanted = fill_region(named.what, region)
     what = ""
     if found is not None and f" {found[1]}-" not in wanted:
         what = f"is the id of {NOUNS[found[1]]}"
@@ -161,7 +163,7 @@ def _of_name(node: Node, key: str, named: AwsName, region: str, *, is_offline: b
         shown = "a private key" if "-----" in text else f"'{text}'"
         severity = Severity.WARNING if text.endswith((".pem", ".pub")) else Severity.ERROR
         yield Finding(severity, f"{shown} {what}", f"Give {wanted}", node.place, "AWS")
-    elif key == "availability_zone" and not text.startswith(region):
+    elif key == "availability_zone" and is_known and not text.startswith(region):
         what = f"zone '{text}' is not in {region}, the configuration's region"
         yield refusal(node, what, "Correct the zone, or aws.region", "AWS")
     elif is_offline and key.startswith("instance_type") and not _is_type(text):

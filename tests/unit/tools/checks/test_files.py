@@ -37,6 +37,27 @@ def test_variables(check: Check) -> None:
     assert all(each.line and name in lines[each.line - 1] for name, each in zip(named, found, strict=True))
 
 
+def test_templates(check: Check) -> None:
+    """What ERB would render is not known, as a variable; its code, which may name a secret, is not shown."""
+    erb = "<%= p('hunter7') %>"
+    text = OWN.replace("m5.large", erb).replace("us-east-1a", erb).replace("size: 3000", f"size: {erb}")
+    (found,) = check(text.replace("subnet-0123456789abcdef0", erb))
+    assert (found.severity, found.line, "hunter7" in found.text) == ("not checked", 4, False)
+    assert "<%…%> is a variable: values with it are not checked, here and in 5 more" in found.text
+
+
+@pytest.mark.parametrize("key", ["region", "default_key_name", "default_security_groups"])
+def test_variable_in_the_configuration(check: Check, key: str) -> None:
+    """A variable in cpi.json is named at its key, and nothing is said of what depends on it."""
+    group = "arn:aws:elasticloadbalancing:us-east-1:123456789012:targetgroup/a/0123"
+    text = OWN.replace("m5.large", f"m5.large\n    lb_target_groups: ['{group}']")
+    disk = "encrypted: true, kms_key_arn: 'arn:aws-cn:kms:cn-north-1:123456789012:key/1'"
+    text = text.replace("encrypted: true", disk) if key == "region" else text
+    (found,) = check(text, **{key: ["((a))"] if key.endswith("s") else "((a))"})
+    assert found[:2] == ("not checked", f"aws.{key}")
+    assert "((a)) is a variable" in found.text
+
+
 def test_values_of_json(check: Check) -> None:
     """Keys and dates are strings, as in the JSON that the Director sends."""
     assert check(OWN.replace("instance_type: m5.large", TAGS)) == []
@@ -58,6 +79,7 @@ def test_no_hash(check: Check, text: str) -> None:
         ([RUNTIME], "is a runtime config"),
         ([CPIS], "is a CPI config"),
         ([VARS], "is perhaps a file of variables"),
+        ([f"{VARS}az: us-east-1a\n"], "is perhaps a file of variables"),
         ([STATE], "is the state of create-env"),
         ([CPI_JSON], "is a configuration of the CPI, cpi.json"),
         ([OPERATIONS], "is operations"),
