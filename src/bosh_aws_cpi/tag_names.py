@@ -12,6 +12,8 @@ A longer key or value of ``aws.tags`` is an error; `plan.tag_plan` cuts other ta
 """
 VM_METADATA: Final = frozenset({"compiling", "created_at", "id", "index", "job"})
 """Tags of set_vm_metadata, which always sets some of them; a manifest's own tags have other keys."""
+OF_BOSH: Final = VM_METADATA | {"Name", "deployment", "director", "instance_group"}
+"""All tags that BOSH itself gives a VM by set_vm_metadata (Director: metadata_updater.rb; bosh-cli)."""
 DISK_METADATA: Final = frozenset(
     {"attached_at", "director", "instance_id", "instance_index", "instance_name"}
 )

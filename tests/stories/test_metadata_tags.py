@@ -8,7 +8,7 @@ import yaml
 from testbed.cloud import FakeAws
 from testbed.executable import Cpi
 from testbed.world import World
-from tests.protocols import CpiWith, CreateVm, ReadTags, WriteNetwork
+from tests.protocols import CpiWith, CreateVm, ReadTags, ReadWarnings, RunInstance, WriteNetwork
 from tests.stories.checked_config import right
 from tests.stories.checking import checked, errors
 
@@ -16,7 +16,7 @@ ENABLED = {"instance_metadata_tags": "enabled"}
 BAD = {"cost center": "a"}
 OF_MANIFEST: dict[Any, str] = {**BAD, 5: "x", "b": "((b))"}
 DIRECTORS = {
-    **dict.fromkeys(("director", "deployment", "job", "id", "index"), "x"),
+    **dict.fromkeys(("director", "deployment", "job", "instance_group", "id", "index"), "x"),
     "name": "web/7a",
     "created_at": "2030-01-31T00:00:00Z",
 }
@@ -69,6 +69,37 @@ def test_set_vm_metadata(create_vm: CreateVm, cpi: Cpi, world: World, tags_of: R
         "cost center": None,
     }
     assert {tags_of(disk_cid)["cost center"] for disk_cid in world.state()["volumes"]} == {"a"}
+
+
+def test_too_many(
+    create_vm: CreateVm, cpi: Cpi, world: World, fake_aws: FakeAws, tags_of: ReadTags, warnings: ReadWarnings
+) -> None:
+    """Of more tags than EC2 takes, BOSH's own are set, by one call; the log names those that are left out."""
+    of_manifest = {f"team-{number:02}": "a" for number in range(45)}
+    answer = create_vm(env={"bosh": {"tags": of_manifest}})
+    vm_cid = answer.ok()[0]
+    left_out = "Left out: 'team-39', 'team-40', 'team-41', 'team-42', 'team-43', 'team-44'"
+    assert [line.endswith(left_out) for line in warnings(answer)] == [True]
+    fake_aws.forget_calls()
+    for compiling in ({}, {"compiling": "ruby"}):
+        answer = cpi.call("set_vm_metadata", vm_cid, {**of_manifest, **compiling, **DIRECTORS})
+        assert answer.ok() is None
+        assert [line.endswith(left_out) for line in warnings(answer)] == [True]
+    assert fake_aws.actions().count("CreateTags") == 2
+    for resource_id in (vm_cid, *world.state()["volumes"]):
+        tags = tags_of(resource_id)
+        assert len(tags) == 50
+        assert {"Name": "web/7a", "job": "x", "index": "x", "compiling": "ruby"}.items() <= tags.items()
+
+
+def test_full(cpi: Cpi, vm: RunInstance, world: World, tags_of: ReadTags, warnings: ReadWarnings) -> None:
+    """A VM that others gave tags keeps them; BOSH's own come before the operator's."""
+    vm_cid = vm()
+    others = [{"Key": f"other-{number:02}", "Value": ""} for number in range(40)]
+    world.ec2.create_tags(Resources=[vm_cid], Tags=others)
+    answer = cpi.call("set_vm_metadata", vm_cid, {"a": "b", "other-00": "new", **DIRECTORS})
+    assert [line.endswith("Left out: 'a'") for line in warnings(answer)] == [True]
+    assert {"other-00": "new", "other-39": "", "Name": "web/7a"}.items() <= tags_of(vm_cid).items()
 
 
 def test_default_of_account(create_vm: CreateVm, fake_aws: FakeAws, world: World) -> None:

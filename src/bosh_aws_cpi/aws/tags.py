@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 from bosh_aws_cpi.aws.sdk import errors, timing
 from bosh_aws_cpi.aws.sdk.errors import FAILURES, describe_error, detail_of, has_code
 from bosh_aws_cpi.log import logger
-from bosh_aws_cpi.tag_names import DISK_METADATA, VM_METADATA
+from bosh_aws_cpi.tag_names import DISK_METADATA, OF_BOSH
 
 if TYPE_CHECKING:
     from mypy_boto3_ec2 import EC2Client
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 _MAX_CALLS: Final = 50
 """The maximum number of calls that each create one tag; a resource can have 50 tags."""
 TO_BE_DELETED: Final = {"Name": "to be deleted"}
-_IDENTIFYING: Final = VM_METADATA | DISK_METADATA | {"Name", "deployment"}
+_IDENTIFYING: Final = OF_BOSH | DISK_METADATA
 """The tags to try first when EC2 does not accept all: they identify the resource for operators."""
 
 

@@ -1,14 +1,23 @@
 """The tags of the CPI's resources, in the form that EC2 accepts."""
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any, Final
 
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.jsontext import Json, encode, type_name
 from bosh_aws_cpi.log import logger
 from bosh_aws_cpi.model import Encryption, Volume
-from bosh_aws_cpi.tag_names import DISK_METADATA, MAX_KEY, MAX_VALUE, OWN, VM_METADATA, fold, records_target
+from bosh_aws_cpi.tag_names import (
+    DISK_METADATA,
+    MAX_KEY,
+    MAX_VALUE,
+    OF_BOSH,
+    OWN,
+    VM_METADATA,
+    fold,
+    records_target,
+)
 
 
 def _warn(text: str) -> None:
@@ -69,6 +78,12 @@ def check_hash(value: object) -> Json:
 
 
 MAX_TAGS = 50
+"""EC2's limit for a resource, in which tags that begin with "aws:" don't count."""
+
+
+def _is_of_aws(key: str) -> bool:
+    """Whether AWS reserves a tag's key."""
+    return key.lower().startswith("aws:")
 
 
 def check_for_ec2(tags: Mapping[str, str]) -> None:
@@ -77,12 +92,40 @@ def check_for_ec2(tags: Mapping[str, str]) -> None:
     Raises:
         CloudError: There are too many, or one has a key that is reserved for AWS.
     """
-    if reserved := sorted(key for key in tags if key.lower().startswith("aws:")):
+    if reserved := sorted(filter(_is_of_aws, tags)):
         named = ", ".join(f"'{key}'" for key in reserved)
         raise CloudError(f"Tags that begin with 'aws:' are reserved for AWS. Remove these: {named}")
     if len(tags) > MAX_TAGS:
         more = "with those of aws.tags, env.bosh.tags and the CPI itself"
         raise CloudError(f"EC2 allows {MAX_TAGS} tags, but there are {len(tags)}, {more}")
+
+
+def at_launch(
+    tags: Mapping[str, str], records: Mapping[str, str], warn: Callable[[str], None]
+) -> Mapping[str, str]:
+    """The tags of a VM from its launch on: those that leave room for BOSH's own (`vm_metadata`).
+
+    Args:
+        tags: All that it should have; the last ones are left out.
+        records: The CPI's own that it gets later.
+        warn: Gets a warning that names what is left out.
+
+    Raises:
+        CloudError: There are too many even without BOSH's own.
+    """
+    check_for_ec2({**tags, **records})
+    own = {key for key in tags if key in OWN}
+    left_out = _beyond_limit(OF_BOSH | own | {*records}, tags, warn)
+    return {key: value for key, value in tags.items() if key not in left_out}
+
+
+def _beyond_limit(taken: Collection[str], wanted: Iterable[str], warn: Callable[[str], None]) -> list[str]:
+    """The keys for which EC2 has no room beside others: a warning names them."""
+    left_out = [key for key in wanted if key not in taken][max(MAX_TAGS - len(taken), 0) :]
+    if left_out:
+        named = ", ".join(map(ascii, left_out))
+        warn(f"EC2 allows {MAX_TAGS} tags, and BOSH has {len(OF_BOSH)} of its own. Left out: {named}")
+    return left_out
 
 
 _OF_METADATA: Final = re.compile(r"(?!(\.{1,2}|_index)$)[0-9a-zA-Z_+=,.@:-]+")
@@ -268,7 +311,7 @@ def of_volume_copy(volume: "Volume", director_uuid: str | None, call: str) -> di
     tags_of_copy = {
         key: value
         for key, value in without_own(volume.tags).items()
-        if key not in DISK_METADATA and not key.lower().startswith("aws:")
+        if key not in DISK_METADATA and not _is_of_aws(key)
     }
     return {**tags_of_copy, **of_origin(director_uuid), CALL_TAG: call, REPLACES_TAG: volume.disk_cid}
 
@@ -281,10 +324,14 @@ def specifications(tags: Mapping[str, str], *resource_types: str) -> Json:
     return {"TagSpecifications": [{"ResourceType": kind, "Tags": listed} for kind in resource_types]}
 
 
-def vm_metadata(metadata: Json) -> dict[str, str]:
-    """The tags of set_vm_metadata.
+def vm_metadata(metadata: Json, current: Collection[str] = ()) -> dict[str, str]:
+    """The tags of set_vm_metadata, as many as EC2 allows: BOSH's own first; a warning names the others.
 
     ``Name`` is ``name`` (moved, not copied), else ``job/index``, else ``compiling/X``.
+
+    Args:
+        metadata: The method's.
+        current: The keys of the VM's tags.
     """
     tags = dict(metadata)
     if tags.get("name"):
@@ -293,7 +340,11 @@ def vm_metadata(metadata: Json) -> dict[str, str]:
         tags["Name"] = f"{tags['job']}/{tags['index']}"
     elif tags.get("compiling"):
         tags["Name"] = f"compiling/{tags['compiling']}"
-    return of_request(tags)
+    wanted = of_request(tags)
+    counted = {key for key in current if not _is_of_aws(key)}
+    left_out = _beyond_limit(counted, (key for key in wanted if key in OF_BOSH), _warn)
+    left_out += _beyond_limit(counted | OF_BOSH, wanted, _warn)
+    return {key: value for key, value in wanted.items() if key not in left_out}
 
 
 _RENAMED_FOR_SNAPSHOTS: Final = frozenset({"director_name", "index", "job"})

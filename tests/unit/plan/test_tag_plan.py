@@ -114,6 +114,37 @@ def test_reserved_keys() -> None:
         tag_plan.check_for_ec2({"b": "", "aws:z": "", "AWS:a": ""})
 
 
+def test_room_for_later_tags() -> None:
+    """A launch leaves room for BOSH's tags and for records; the CPI's own and BOSH's are never left out."""
+    own, records = {"bosh_agent_id": "a"}, {"bosh_target_a_1": "b"}
+    wanted = {f"team-{number}": "" for number in range(39)}
+    said: list[str] = []
+    assert tag_plan.at_launch({**wanted, **own}, records, said.append) == {**wanted, **own}
+    assert said == []
+    more = {**wanted, "job": "j", "last": "", "Name": "n", **own}
+    expected = {key: value for key, value in more.items() if key != "last"}
+    assert tag_plan.at_launch(more, records, said.append) == expected
+    assert said == ["EC2 allows 50 tags, and BOSH has 9 of its own. Left out: 'last'"]
+    assert tag_plan.at_launch({**wanted, **own, "last": ""}, {}, said.append).keys() >= {"last"}
+
+
+@pytest.mark.parametrize(
+    ("current", "expected"),
+    [
+        (39, {"job", "team", "old-0"}),
+        (40, {"job", "team", "old-0"}),
+        (41, {"job", "old-0"}),
+        (49, {"job", "old-0"}),
+        (50, {"old-0"}),
+    ],
+)
+def test_metadata_in_the_room(current: int, expected: set[str]) -> None:
+    """BOSH's own tags come first; a tag that the VM has, and one of AWS, take no more room."""
+    keys = [f"old-{number}" for number in range(current)]
+    metadata = {"team": "a", "old-0": "b", "job": "j"}
+    assert tag_plan.vm_metadata(metadata, [*keys, "aws:ec2launchtemplate:id"]).keys() == expected
+
+
 @pytest.mark.parametrize(
     ("metadata", "expected"),
     [

@@ -38,7 +38,7 @@ def set_vm_metadata(cloud: Cloud, vm_cid: str, metadata: Json) -> None:
     def is_shown() -> bool:
         return set(resources) == {vm_cid, *instances.find_alive(cloud.ec2, vm_cid).devices.values()}
 
-    tags.create(cloud.ec2, resources, tag_plan.vm_metadata(metadata), is_shown)
+    tags.create(cloud.ec2, resources, tag_plan.vm_metadata(metadata, instance.tags), is_shown)
 
 
 def get_disks(cloud: Cloud, vm_cid: str) -> list[str]:

@@ -216,6 +216,8 @@ AT_POOL, AT_NET, AT_GROUP = "resource_pools/vms", "networks/private", "instance_
         ((*GROUP, "networks", 0, "static_ips"), GONE, f"{AT_GROUP}/networks/private", "CPI"),
         ((*GROUP, "networks", 1, "static_ips"), GONE, f"{AT_GROUP}/networks/public", "CPI"),
         (("tags",), {"aws:team": "a"}, "tags/aws:team", "CPI"),
+        (("tags",), {f"team-{number}": "a" for number in range(40)}, "tags/team-39", "CPI"),
+        (("tags",), {f"team-{number}": "a" for number in range(50)}, "tags", "CPI"),
         (
             (*NET, "subnets", 0, "cloud_properties", "network_card_index"),
             1,

@@ -101,13 +101,15 @@ def plan_vm(
     options = _options(wanted, facts, review)
     if facts.template is not None:
         review.problems += template_problems(facts.template)
-    if facts.traffic is not None:
-        records = facts.traffic.records
-        review.attempt("tags", lambda: tag_plan.check_for_ec2({**wanted.tags, **records}))
-    if review.problems or place is None or not options:
+    records = facts.traffic.records if facts.traffic is not None else {}
+    tags = review.attempt(
+        "tags",
+        lambda: tag_plan.at_launch(wanted.tags, records, lambda text: review.ignore("tags", text)),
+    )
+    if review.problems or place is None or not options or tags is None:
         return None
     plan = VmPlan(
-        spec=_spec(config, wanted, facts),
+        spec=_spec(config, wanted.replace(tags=tags), facts),
         settings_input=_settings_input(config, wanted, facts),
         options=in_subnets(options, place.subnets, place.zone),
         nic_plans=wanted.nic_plans,
