@@ -56,10 +56,12 @@ class _Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """Refuse arguments, which the message quotes."""
-        if wrong := re.search(r"(?:arguments|choice): '?([\w-]+)", message):
-            choices = [each for action in self._actions for each in action.choices or ()]
-            known = self._option_string_actions if wrong[1].startswith("-") else choices
-            near = log.nearest(wrong[1], known)
+        if wrong := re.search(r"(arguments|choice): '?([\w-]+)", message):
+            what, word = wrong.groups()
+            options = {each: action for action in self._actions for each in action.choices or ()}
+            near = log.nearest(word, self._option_string_actions if word.startswith("-") else options)
+            if near in options and what == "arguments":
+                near = f"{options[near].option_strings[0]} {near}"
             message += f" (did you mean {near}?)" if near else ""
         super().error(log.printable(message))
 

@@ -63,3 +63,18 @@ def test_features(capsys: pytest.CaptureFixture[str], arguments: list[str], stat
     printed = capsys.readouterr()
     assert ended.value.code == status
     assert all(name in printed.out + printed.err for name in FEATURES)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "near"),
+    [
+        (["loadbalancers"], "--feature LoadBalancers"),
+        (["--feature", "Snapshot"], "Snapshots"),
+        (["--featur"], "--feature"),
+    ],
+)
+def test_near_argument(capsys: pytest.CaptureFixture[str], arguments: list[str], near: str) -> None:
+    """A mistyped argument is refused with what may be meant, as it is to be given."""
+    with pytest.raises(SystemExit):
+        preflight.main(["cpi.json", *arguments])
+    assert capsys.readouterr().err.endswith(f"(did you mean {near}?)\n")
