@@ -27,3 +27,10 @@ def test_long_description(device: str | None) -> None:
     cut = f"{'d' * 200}/{'j' * 54}"
     assert tag_plan.snapshot_description(metadata, device) == cut
     assert tag_plan.of_snapshot(metadata, device)["Name"] == cut
+
+
+@pytest.mark.parametrize(("own", "common"), [(48, ["a", "b"]), (49, ["a"]), (50, []), (51, [])])
+def test_room_for_common_tags(own: int, common: list[str]) -> None:
+    """Of aws.tags as many are added as EC2 allows beside the others, which all stay."""
+    tags = {f"k{number}": "" for number in range(own)}
+    assert tag_plan.with_common_tags({"a": "1", "b": "2"}, tags).keys() == {*common, *tags}
