@@ -170,14 +170,38 @@ def test_create_env(pair: VmAndDirector) -> None:
 
 
 def test_servers(pair: VmAndDirector) -> None:
-    """DNS and NTP servers that the VM can't reach are warnings; Amazon's own are not checked."""
+    """DNS and NTP servers that nobody has or the VM can't reach are warnings; Amazon's are not checked."""
     agent = {**AGENT, "ntp": ["10.9.0.7", "169.254.169.123"]}
     cpi = Cpi(config(pair.fake_aws.endpoint, agent=agent))
-    vm_cid = pair.create_vm(cpi, ip="10.0.1.11", dns=["10.9.0.8", "10.0.0.2"])
+    vm_cid = pair.create_vm(cpi, ip="10.0.1.11", dns=["10.9.0.8", "10.0.0.2", DIRECTOR, "10.0.2.53"])
     found = pair.findings(cpi=cpi, vm_cid=vm_cid)
-    assert [each["severity"] for each in found] == ["warning", "warning"]
-    assert "no route to 10.9.0.8, a DNS server" in found[0]["what"]
-    assert "no route to 10.9.0.7, an NTP server" in found[1]["what"]
+    assert [each["severity"] for each in found] == ["warning"] * 3
+    assert "The DNS server's address 10.0.2.53 is in the range of the VM's VPC" in found[0]["what"]
+    assert "no route to 10.9.0.8, a DNS server" in found[1]["what"]
+    assert "no route to 10.9.0.7, an NTP server" in found[2]["what"]
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "127.0.0.1", "[::1]", "localhost"])  # noqa: S104 - none listens
+def test_bus_on_the_vm(pair: VmAndDirector, host: str) -> None:
+    """A message bus on the VM itself is the cause, and nothing is said of a way to it."""
+    pair.has_settings({**AGENT, "mbus": f"nats://nats:{MBUS_PASSWORD}@{host}:4222"})
+    document = pair.diagnose("--json").document
+    (found,) = document["findings"]
+    assert f"(mbus), nats://{host}:4222, is on the VM itself" in found["what"]
+    assert document["director_address"] is None
+
+
+def test_bus_by_ipv6(pair: VmAndDirector) -> None:
+    """A VM without an IPv6 address has no connection with one: nothing is said of groups and routes."""
+    host = "2600:1f18::6"
+    agent = json.loads(json.dumps(AGENT).replace(DIRECTOR, f"[{host}]"))
+    pair.has_settings(agent)
+    (found,) = pair.findings()
+    assert (found["severity"], host in found["what"]) == ("error", True)
+    assert "The VM has no IPv6 address" in found["what"]
+    pair.has_settings(CREATE_ENV)
+    (found,) = pair.findings("--director-address", host)
+    assert "The VM has no IPv6 address" in found["what"]
 
 
 def test_console(pair: VmAndDirector) -> None:

@@ -2,6 +2,7 @@
 
 import argparse
 from collections.abc import Callable, Sequence
+from functools import partial
 from ipaddress import ip_address
 from typing import TYPE_CHECKING, Final
 
@@ -17,7 +18,15 @@ from bosh_aws_cpi.tools import command, findings
 from bosh_aws_cpi.tools.asking import Answer, Asker
 from bosh_aws_cpi.tools.diagnosis import agent_settings, causes, console
 from bosh_aws_cpi.tools.diagnosis.agent_settings import Address, AgentSettings, is_ip
-from bosh_aws_cpi.tools.diagnosis.facts import Facts, Side, is_in_vpc, own_interface, peer_interface, side
+from bosh_aws_cpi.tools.diagnosis.facts import (
+    Facts,
+    Side,
+    is_in_vpc,
+    is_of_amazon,
+    own_interface,
+    peer_interface,
+    side,
+)
 from bosh_aws_cpi.tools.findings import Finding
 
 if TYPE_CHECKING:
@@ -93,17 +102,23 @@ def _gather(client: "EC2Client", config: CpiConfig, instance: Instance, director
     text = asker.ask("the console", lambda: instances.console(client, vm_cid))
     mbus = (settings and settings.mbus) or agent_settings.address(config.agent.get("mbus"))
     remote = director or _host_of(mbus)
-    holders = vpc = has_dns = None
-    if remote:
-        what = "the interface with the Director's address"
-        holders = asker.ask(what, lambda: network_interfaces.find_by_address(client, remote))
+    vpc = has_dns = None
     if vpc_id:
         ranges = "the VPC's address ranges"
         vpc = asker.ask(ranges, lambda: subnets.find_vpc(client, vpc_id), may_be_empty=False)
         has_dns = asker.ask("the VPC's DNS", lambda: subnets.has_dns(client, vpc_id))
+    resolvers = [each for each in (settings.dns if settings else ()) if is_in_vpc(vpc, each)]
+    whose = {each: "a DNS server's" for each in resolvers if not is_of_amazon(vpc, each)}
+    whose |= {remote: "the Director's"} if remote else {}
+    holders = {
+        each: asker.ask(
+            f"the interface with {owner} address", partial(network_interfaces.find_by_address, client, each)
+        )
+        for each, owner in whose.items()
+    }
     own = instance.nics
     vpc_ids = {each.vpc_id for each in own}
-    peer_nic = peer_interface(holders or (), vpc_ids, is_local=is_in_vpc(vpc, remote))
+    peer_nic = peer_interface(holders.get(remote) or (), vpc_ids, is_local=is_in_vpc(vpc, remote))
     vm_nic = own_interface(own, settings.gateway if settings else "", peer_nic)
     vm, peer = _sides(asker, client, vm_nic, peer_nic)
     peer_cid = (peer.interface.own_vm_cid if peer else None) or ""
@@ -120,7 +135,7 @@ def _gather(client: "EC2Client", config: CpiConfig, instance: Instance, director
         is_remote_given=bool(director),
         vm=vm,
         peer=peer,
-        holders=None if holders is None else tuple(holders),
+        holders=holders,
         peer_health=health.get(peer_cid),
         vpc=vpc,
         has_dns=has_dns,

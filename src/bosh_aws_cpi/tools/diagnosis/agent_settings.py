@@ -113,7 +113,7 @@ def _of_document(size: int, document: Json) -> AgentSettings:
         is_minimal,
         mbus=mbus,
         blobstore=_blobstore(store if isinstance(store, dict) else {}),
-        dns=_texts(_object(document, "dns").get("nameserver")),
+        dns=tuple(map(_host, _texts(_object(document, "dns").get("nameserver")))),
         ntp=_texts(bosh.get("ntp") or document.get("ntp")),
         registry=address(endpoint),
         gateway=next(_gateways(_object(document, "networks")), ""),
@@ -150,8 +150,12 @@ def address(url: object) -> Address | None:
         return None
     if not parts.hostname:
         return None
-    host = str(ip_address(parts.hostname)) if is_ip(parts.hostname) else parts.hostname
-    return Address(parts.scheme, host, port or _PORTS.get(parts.scheme, 80))
+    return Address(parts.scheme, _host(parts.hostname), port or _PORTS.get(parts.scheme, 80))
+
+
+def _host(text: str) -> str:
+    """A host; an address as EC2 writes it."""
+    return str(ip_address(text)) if is_ip(text) else text
 
 
 def is_ip(host: str) -> bool:
@@ -167,7 +171,7 @@ def _gateways(networks: Json) -> Iterator[str]:
     for network in networks.values():
         default = network.get("default") if isinstance(network, dict) else None
         if isinstance(default, list) and "gateway" in default and isinstance(network.get("ip"), str):
-            yield str(ip_address(network["ip"])) if is_ip(network["ip"]) else network["ip"]
+            yield _host(network["ip"])
 
 
 def _object(parent: Any, key: str) -> Json:  # noqa: ANN401 - any JSON value

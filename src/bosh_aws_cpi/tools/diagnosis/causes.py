@@ -1,6 +1,7 @@
 """The causes for which a VM does not answer: in the VM, and in the network to the Director. Pure."""
 
 from collections.abc import Callable, Iterable, Iterator
+from itertools import chain
 from typing import Final
 
 from bosh_aws_cpi.cpi.vms.create import launch_outcomes
@@ -125,13 +126,12 @@ def _director(facts: Facts) -> Iterator[Finding]:
         )
     elif facts.is_inbound:
         path = Path(traffic, "the agent's message bus", Severity.ERROR)
-        yield from inbound(path, facts.vm, facts.remote, facts.peer)
+        way = inbound(path, facts.vm, facts.remote, facts.peer)
+        yield from _other_version(facts, path, facts.remote) or way
     else:
-        if facts.remote:
-            yield from _holder(facts)
-            yield from _peer(facts)
         path = Path(traffic, "the Director's message bus (NATS)", Severity.ERROR)
-        yield from outbound(path, facts.vm, facts.remote, facts.peer)
+        way = outbound(path, facts.vm, facts.remote, facts.peer)
+        yield from _other_version(facts, path, facts.remote) or chain(_holder(facts), _peer(facts), way)
 
 
 def _servers(facts: Facts) -> Iterator[Finding]:
@@ -148,28 +148,41 @@ def _servers(facts: Facts) -> Iterator[Finding]:
         if server is not None and not server.is_on_vm:
             peer = facts.peer if server.host == facts.remote else None
             path = Path(Traffic("tcp", server.port), name, Severity.ERROR)
-            yield from outbound(path, vm, server.host if is_ip(server.host) else "", peer)
+            address = server.host if is_ip(server.host) else ""
+            yield from _other_version(facts, path, address) or outbound(path, vm, address, peer)
+    for host in settings.dns:
+        remedy = "Correct dns in the network's subnet, or start the server"
+        yield from _vacant(facts, host, "The DNS server's", (Severity.WARNING, Severity.NOTE), remedy)
     for names, port, what in ((settings.dns, 53, "a DNS server"), (settings.ntp, 123, "an NTP server")):
         for host in names:
-            if not is_of_amazon(facts, host):
+            if not is_of_amazon(facts.vpc, host):
                 path = Path(Traffic("udp", port), what, Severity.WARNING)
-                yield from outbound(path, vm, host if is_ip(host) else "", None)
+                address = host if is_ip(host) else ""
+                yield from _other_version(facts, path, address) or outbound(path, vm, address, None)
+
+
+def _other_version(facts: Facts, path: Path, address: str) -> list[Finding]:
+    """That the VM has no address of another address's IP version: then nothing else about the way matters."""
+    held = [each for nic in facts.instance.nics for each in (*nic.addresses, *nic.prefixes)]
+    if not address or any((":" in each) is (":" in address) for each in held):
+        return []
+    version, other = ("IPv6", "IPv4") if ":" in address else ("IPv4", "IPv6")
+    return [
+        path.finding(
+            f"The VM has no {version} address, and so no connection with {address}",
+            f"Use the other side's {other} address, or put the VM into a subnet with {version}",
+        )
+    ]
 
 
 def _holder(facts: Facts) -> Iterator[Finding]:
     """Report that no known interface has the Director's address; EC2 does not show other accounts'."""
-    vpc, vm = facts.vpc, facts.vm
-    if facts.holders is None or facts.peer is not None or vm is None:
+    if facts.holders.get(facts.remote) is None or facts.peer is not None:
         return
-    if vpc is not None and is_in_vpc(vpc, facts.remote):
-        is_own = vpc.owner_id == vm.interface.owner_id
-        yield Finding(
-            Severity.ERROR if is_own else Severity.WARNING,
-            f"The Director's address {facts.remote} is in the range of the VM's VPC {vpc.vpc_id}, but no "
-            "network interface has it",
-            f"Correct {_source(facts)}, or recreate the Director's VM",
-            source="AWS",
-        )
+    if is_in_vpc(facts.vpc, facts.remote):
+        remedy = f"Correct {_source(facts)}, or recreate the Director's VM"
+        severities = (Severity.ERROR, Severity.WARNING)
+        yield from _vacant(facts, facts.remote, "The Director's", severities, remedy)
     else:
         yield Finding(
             Severity.NOTE,
@@ -177,6 +190,31 @@ def _holder(facts: Facts) -> Iterator[Finding]:
             "security groups, network ACL and routes were not looked at",
             "Check that they let the VM in",
         )
+
+
+def _vacant(
+    facts: Facts, address: str, whose: str, severities: tuple[Severity, Severity], remedy: str
+) -> Iterator[Finding]:
+    """Report that no interface of the VPC has an address in its range.
+
+    Args:
+        facts: What is known.
+        address: The address.
+        whose: Who should have it: "The Director's".
+        severities: If the VPC is the account's own; if it is shared: another account may have the address.
+        remedy: What to do.
+    """
+    vpc, vm, nics = facts.vpc, facts.vm, facts.holders.get(address)
+    if vpc is None or vm is None or nics is None or any(each.vpc_id == vpc.vpc_id for each in nics):
+        return
+    is_own = vpc.owner_id == vm.interface.owner_id
+    yield Finding(
+        severities[0 if is_own else 1],
+        f"{whose} address {address} is in the range of the VM's VPC {vpc.vpc_id}, but no network "
+        "interface has it",
+        remedy,
+        source="AWS",
+    )
 
 
 def _source(facts: Facts) -> str:
@@ -239,7 +277,7 @@ def _dns(facts: Facts) -> Iterator[Finding]:
     if facts.has_dns is not False:
         return
     given = facts.settings.dns if facts.settings else ()
-    uses_amazon = not given or any(is_of_amazon(facts, host) for host in given)
+    uses_amazon = not given or any(is_of_amazon(facts.vpc, host) for host in given)
     # The agent must resolve the name of the message bus, if it is a name.
     needs_name = facts.mbus is not None and not facts.is_inbound and not is_ip(facts.mbus.host)
     severity = Severity.ERROR if needs_name else Severity.WARNING

@@ -12,7 +12,7 @@ from bosh_aws_cpi.aws.instances import Health
 from bosh_aws_cpi.aws.routes import Route, RouteTable
 from bosh_aws_cpi.aws.subnets import Vpc
 from bosh_aws_cpi.model import Instance, Nic
-from bosh_aws_cpi.records import Record
+from bosh_aws_cpi.records import EMPTY, Record
 from bosh_aws_cpi.tools.diagnosis.agent_settings import Address, AgentSettings, is_ip
 from bosh_aws_cpi.tools.findings import Finding
 
@@ -207,7 +207,8 @@ class Facts(Record):
         is_remote_given: Whether the operator gave that address (``--director-address``).
         vm: The interface through which the VM reaches the other side.
         peer: The interface of the other side, if it is in the same account.
-        holders: All interfaces that have the other side's address.
+        holders: All interfaces that have the other side's address, or that of a DNS server in the VPC, by
+            the address.
         peer_health: The state and status checks of the other side's instance.
         vpc: The VM's VPC.
         has_dns: Whether the VPC's own DNS server answers.
@@ -223,7 +224,7 @@ class Facts(Record):
     is_remote_given: bool = False
     vm: Side | None = None
     peer: Side | None = None
-    holders: tuple[Nic, ...] | None = None
+    holders: Mapping[str, Sequence[Nic] | None] = EMPTY
     peer_health: Health | None = None
     vpc: Vpc | None = None
     has_dns: bool | None = None
@@ -260,13 +261,13 @@ def peer_interface(holders: Iterable[Nic], vpc_ids: set[str], *, is_local: bool)
 
 
 def is_in_vpc(vpc: Vpc | None, address: str) -> bool:
-    """Whether an address is in one of a VPC's ranges."""
-    return vpc is not None and bool(address) and any(is_within(address, cidr) for cidr in vpc.cidrs)
+    """Whether a host is an address in one of a VPC's ranges."""
+    return vpc is not None and is_ip(address) and any(is_within(address, cidr) for cidr in vpc.cidrs)
 
 
-def is_of_amazon(facts: Facts, host: str) -> bool:
+def is_of_amazon(vpc: Vpc | None, host: str) -> bool:
     """Whether an address is one of Amazon's own servers."""
     if is_ip(host) and any(is_within(host, cidr) for cidr in _UNFILTERED):
         return True
-    primary = facts.vpc.cidrs[0] if facts.vpc and facts.vpc.cidrs else ""
+    primary = vpc.cidrs[0] if vpc and vpc.cidrs else ""
     return is_ip(host) and bool(primary) and ip_address(host) == ip_network(primary)[_RESOLVER]

@@ -77,7 +77,7 @@ def healthy(**changes: Any) -> Facts:
         "remote": DIRECTOR,
         "vm": vm,
         "peer": director,
-        "holders": (director.interface,),
+        "holders": {DIRECTOR: [director.interface]},
         "vpc": Vpc("vpc-1", ["10.0.0.0/16"], [], "123456789012"),
         "has_dns": True,
     }

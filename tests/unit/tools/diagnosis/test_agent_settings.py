@@ -156,7 +156,8 @@ def test_secret_lines() -> None:
 
 def test_dns() -> None:
     """DNS servers are those that the agent writes into resolv.conf."""
-    assert read({**FULL, "dns": {"nameserver": ["10.0.0.2", 7]}}).dns == ("10.0.0.2",)
+    nameservers = {"nameserver": ["10.0.0.2", 7, "2001:DB8:0::2"]}
+    assert read({**FULL, "dns": nameservers}).dns == ("10.0.0.2", "2001:db8::2")
     assert read({**FULL, "dns": None}).dns == ()
 
 

@@ -32,7 +32,7 @@ def tcp_only() -> Side:
 
 
 NO_DNS = "DNS is disabled in the VPC"
-BY_NAME = {"mbus": Address("nats", "director.example", 4222), "remote": "", "peer": None, "holders": None}
+BY_NAME = {"mbus": Address("nats", "director.example", 4222), "remote": "", "peer": None, "holders": {}}
 
 
 @pytest.mark.parametrize(
@@ -40,7 +40,11 @@ BY_NAME = {"mbus": Address("nats", "director.example", 4222), "remote": "", "pee
     [
         ({"instance": healthy().instance.replace(state="pending")}, "warning", "pending"),
         (
-            {"instance": healthy().instance.replace(nics=[interface("vm", "2001:db8::10")])},
+            {
+                "instance": healthy().instance.replace(
+                    nics=[interface("vm", "2001:db8::10"), interface("b", VM)]
+                )
+            },
             "warning",
             "is in an IPv6-only subnet",
         ),
@@ -77,20 +81,27 @@ def test_nothing_known() -> None:
 
 
 @pytest.mark.parametrize(
-    ("owner", "ranges", "severity"),
+    ("owner", "ranges", "severity", "of_resolver"),
     [
-        ("123456789012", ("10.0.0.0/16",), "error"),
-        ("999999999999", ("10.0.0.0/16",), "warning"),
-        ("123456789012", ("10.1.0.0/16",), "note"),
+        ("123456789012", ("10.0.0.0/16",), "error", "warning"),
+        ("999999999999", ("10.0.0.0/16",), "warning", "note"),
+        ("123456789012", ("10.1.0.0/16",), "note", None),
     ],
 )
-def test_address_that_nobody_has(owner: str, ranges: tuple[str, ...], severity: str) -> None:
+def test_address_that_nobody_has(
+    owner: str, ranges: tuple[str, ...], severity: str, of_resolver: str | None
+) -> None:
     """An unused address in the account's own VPC is an error; in a shared VPC another account may use it."""
-    facts = healthy(peer=None, holders=())
+    facts = healthy(peer=None, holders={DIRECTOR: []})
     assert facts.vpc is not None
-    found = causes_of(facts.replace(vpc=facts.vpc.replace(owner_id=owner, ranges=ranges)))
+    facts = facts.replace(vpc=facts.vpc.replace(owner_id=owner, ranges=ranges))
+    found = causes_of(facts)
     assert [each for each, _ in found] == [severity]
     assert DIRECTOR in found[0][1]
+    facts = facts.replace(
+        holders={"10.0.2.53": []} if of_resolver else {}, settings=AgentSettings(9, dns=("10.0.2.53",))
+    )
+    assert [each for each, _ in causes_of(facts)] == ([of_resolver] if of_resolver else [])
 
 
 @pytest.mark.parametrize(
