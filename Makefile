@@ -103,7 +103,7 @@ clean: ## Remove .venv and all that tools left behind
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # The script itself sees what is missing or out of date; with nothing to do it is done at once.
-venv:
+venv: ## Set up .venv, with the locked versions; the other targets do it, too
 	@VENV="$(VENV)" PYTHON="$(PYTHON)" sh scripts/venv
 
 demo-venv: # with fewer packages, unless all are there
