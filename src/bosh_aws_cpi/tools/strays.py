@@ -241,8 +241,8 @@ def _snapshot(snapshot: Resource, there: Inventory) -> _Verdict:
     return "perhaps of a stemcell that has no AMI", Removal.BY_HAND
 
 
-_LOOK_FIRST: Final = "by update_disk: first look in bosh disks --orphaned and bosh instances --details"
-"""EC2 does not show whether the Director got update_disk's answer, and so which of the two it knows."""
+_LOOK_FIRST: Final = "first look in bosh disks --orphaned and bosh instances --details"
+"""EC2 does not show whether the Director got the answer, and so which disks it knows."""
 
 
 def _volume(volume: Resource, there: Inventory) -> _Verdict:
@@ -251,13 +251,13 @@ def _volume(volume: Resource, there: Inventory) -> _Verdict:
     if volume.state != "available":
         return None
     if copy_id := tags.get(REPLACED_BY_TAG):
-        why = f"replaced by {copy_id}, {_LOOK_FIRST}"
+        why = f"replaced by {copy_id}, by update_disk: {_LOOK_FIRST}"
     elif _known_disk_tags(volume):
         return None
     elif source_id := tags.get(REPLACES_TAG):
-        why = f"a copy of {source_id} without the Director's tags, {_LOOK_FIRST}"
+        why = f"a copy of {source_id} without the Director's tags, by update_disk: {_LOOK_FIRST}"
     elif CALL_TAG in tags:
-        why = "a disk without the Director's tags"
+        why = f"a disk without the Director's tags: {_LOOK_FIRST}"
     elif STEMCELL_TAG in tags:
         why = "perhaps of a stemcell's upload"
     elif _lost_agent(volume, there) is not None:

@@ -6,6 +6,8 @@ import re
 from contextlib import suppress
 from datetime import datetime
 from functools import partial
+from itertools import zip_longest
+from textwrap import wrap
 from typing import TYPE_CHECKING, Final
 from uuid import UUID
 
@@ -57,11 +59,11 @@ _PER_GIB: Final = {"gp2": 0.10, "gp3": 0.08, "sc1": 0.015, "st1": 0.045, "standa
 _PER_SNAPSHOT_GIB: Final = 0.05
 _SHOWN_IN_HOURS: Final = 48
 _WIDEST: Final = 50
-"""Characters to which a column is aligned: a longer text moves only its own row."""
+"""Characters of a column: a longer text goes on in the lines below, but for that of the last column."""
 _LONGEST_WAIT: Final = max(each.seconds for each in vars(timing).values() if isinstance(each, timing.Policy))
 """The longest time in seconds between a call's creation of a resource and its use."""
-_NO_LEFTOVER: Final = frozenset({StrayOutcome.REMOVED, StrayOutcome.GONE, StrayOutcome.SPARED})
-_NO_ACTION: Final = _NO_LEFTOVER | {StrayOutcome.MARKED, StrayOutcome.UNKNOWN, StrayOutcome.YOUNG}
+_NOT_DUE: Final = frozenset({StrayOutcome.MARKED, StrayOutcome.UNKNOWN, StrayOutcome.YOUNG})
+_NO_ACTION: Final = _NOT_DUE | {StrayOutcome.REMOVED, StrayOutcome.GONE, StrayOutcome.SPARED}
 
 
 class Report(Record):
@@ -123,12 +125,18 @@ class Report(Record):
 
     def _table(self) -> list[str]:
         rows = [("KIND", "ID", "AGE", "COST", "WHAT", "OUTCOME"), *map(self._cells, self.strays)]
-        widths = [min(max(map(len, column)), _WIDEST) for column in zip(*rows, strict=True)]
-        left = [each for each in self.strays if each.outcome not in _NO_LEFTOVER]
+        shown = [
+            line
+            for *cells, outcome in rows
+            for line in zip_longest(*(wrap(each, _WIDEST) for each in cells), [outcome], fillvalue="")
+        ]
+        widths = [max(map(len, column)) for column in zip(*shown, strict=True)]
+        to_do = sum(each.outcome not in _NO_ACTION for each in self.strays)
+        not_due = sum(each.outcome in _NOT_DUE for each in self.strays)
         return [
-            *("  ".join(map(str.ljust, row, widths)).rstrip() for row in rows),
+            *("  ".join(map(str.ljust, line, widths)).rstrip() for line in shown),
             "",
-            f"{len(self.strays)} listed, {len(left)} left",
+            f"{len(self.strays)} listed, {to_do} left to do{f', {not_due} not due' if not_due else ''}",
         ]
 
     def _cells(self, stray: Stray) -> tuple[str, ...]:

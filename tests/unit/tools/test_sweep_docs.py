@@ -70,7 +70,8 @@ def test_example() -> None:
         ),
         Stray(
             thing("volume", size_gib=3, type="gp3", resource_id="vol-3c1fb34cdbbc1fe4c"),
-            "a disk without the Director's tags",
+            "a disk without the Director's tags: first look in bosh disks --orphaned and bosh instances "
+            "--details",
             Removal.DISK,
             hours_ago(74.4),
             StrayOutcome.LEFT_DISK,

@@ -86,6 +86,26 @@ def test_status() -> None:
     }
 
 
+def test_summary() -> None:
+    """The summary counts as left to do what makes the exit status 1; what may be deleted later, apart."""
+    for each in StrayOutcome:
+        listed = report(became(VOLUME, StrayOutcome.REMOVED), became(VOLUME, each))
+        left = f"2 listed, {listed.status} left to do"
+        later = each in {StrayOutcome.MARKED, StrayOutcome.UNKNOWN, StrayOutcome.YOUNG}
+        assert f"{left}{', 1 not due' if later else ''}" in listed.lines(is_complete=True)
+
+
+def test_long_texts() -> None:
+    """A long text, also one without blanks that a tag has, leaves the columns aligned; none of it is lost."""
+    why = f"replaced by {'vol-' * 30}: first look in bosh disks --orphaned"
+    lines = report(VOLUME.replace(why=why), VOLUME).lines(is_complete=True)
+    rows = lines[: lines.index("")]
+    begin, end = rows[0].index("WHAT"), rows[0].index("OUTCOME")
+    assert [row[end:] for row in rows if row[end:]] == ["OUTCOME", "not certain", "not certain"]
+    shown = "".join(row[begin:end].strip() for row in rows[1:])
+    assert shown.replace(" ", "") == f"{why}lost".replace(" ", "")
+
+
 def test_not_complete() -> None:
     """The report of an interrupted run says that it is incomplete."""
     ended = report(VOLUME)

@@ -123,6 +123,13 @@ def test_strays(resource: Resource, removal: Removal) -> None:
     assert (stray.resource, stray.removal, stray.since) == (resource, removal, resource.created)
 
 
+def test_disks() -> None:
+    """Of each disk that the Director may know, the row says where to look first."""
+    disks = (CALL, {**CALL, "bosh_replaces": "vol-2"}, {**CALL, "bosh_replaced_by": "vol-3"})
+    for stray in found(*(thing("volume", tags=tags) for tags in disks)):
+        assert stray.why.endswith("first look in bosh disks --orphaned and bosh instances --details")
+
+
 @pytest.mark.parametrize(("why", "resource"), NO_STRAYS)
 def test_no_strays(why: str, resource: Resource) -> None:
     """A resource that is used, that BOSH may know or that is being created or deleted is no stray."""
