@@ -7,8 +7,7 @@ from collections.abc import Iterator
 from acceptance.lab import Lab, said_to
 from acceptance.patience import NotYet, until
 from acceptance.trials.trial import UNKNOWN_KEY, Seen, Trials
-from bosh_aws_cpi.aws.attachments import is_device_name_taken
-from bosh_aws_cpi.aws.sdk.errors import NOT_MODIFIABLE, VOLUME_IN_USE, is_transient
+from bosh_aws_cpi.aws.sdk.errors import DEVICE_NAME_TAKEN, NOT_MODIFIABLE, VOLUME_IN_USE, is_transient
 from bosh_aws_cpi.plan.device_names import FURTHER_DISK_NAMES, PERSISTENT_DISK_NAMES
 
 TRIALS = Trials()
@@ -77,7 +76,7 @@ def device_in_use(lab: Lab) -> Seen:
         return Seen(agrees=False, text=f"the first volume: {attached.text}")
     said = said_to(lab.ec2.attach_volume, VolumeId=second, InstanceId=lab.instance_id, Device=OTHER_DEVICE)
     lab.detach(first)
-    return Seen(said.error is not None and is_device_name_taken(said.error), said.text)
+    return Seen(DEVICE_NAME_TAKEN(said.error), said.text)
 
 
 @TRIALS.of("device-names")

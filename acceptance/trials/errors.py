@@ -11,7 +11,6 @@ from bosh_aws_cpi.aws.sdk.errors import (
     NIC_MISSING,
     SNAPSHOT_MISSING,
     VOLUME_MISSING,
-    is_volume_missing,
 )
 
 TRIALS = Trials()
@@ -58,7 +57,7 @@ def malformed_ids(lab: Lab) -> Seen:
         "AMI": said_to(ec2.describe_images, ImageIds=["ami-bad"]),
         "volume": volume,
     }
-    is_known = volume.error is not None and is_volume_missing(volume.error)
+    is_known = VOLUME_MISSING(volume.error)
     assumed: dict[str, Container[str]] = {
         "instance": INSTANCE_MISSING,
         "AMI": IMAGE_MISSING,

@@ -6,7 +6,7 @@ from acceptance.lab import Lab, said_to
 from acceptance.network import SUBNETS
 from acceptance.patience import NotYet, until
 from acceptance.trials.trial import Seen, Trials, compared
-from bosh_aws_cpi.aws.sdk.errors import NIC_IN_USE, is_subnet_full
+from bosh_aws_cpi.aws.sdk.errors import NIC_IN_USE, SUBNET_FULL
 
 TRIALS = Trials()
 FREE = 11
@@ -40,7 +40,7 @@ def subnet_full(lab: Lab) -> Seen:
         "CreateNetworkInterface": said_to(lab.ec2.create_network_interface, **arguments),
         "RunInstances": said_to(lab.ec2.run_instances, **lab.launch_arguments(NetworkInterfaces=[nic])),
     }
-    agrees = all(is_subnet_full(each.error) for each in said.values())
+    agrees = all(SUBNET_FULL(each.error) for each in said.values())
     return Seen(agrees, ", ".join(f"{what} {each.text}" for what, each in said.items()))
 
 

@@ -9,7 +9,7 @@ import pytest
 from botocore.exceptions import ClientError
 
 from bosh_aws_cpi.aws.load_balancers import recorded_targets
-from bosh_aws_cpi.aws.sdk.errors import is_shortage
+from bosh_aws_cpi.aws.sdk.errors import NO_CAPACITY
 from bosh_aws_cpi.aws.sdk.translation import explain
 from bosh_aws_cpi.config.aws_config import AwsConfig
 from bosh_aws_cpi.config.values import external_id, https_url, region, role_arn
@@ -70,7 +70,7 @@ READ: dict[str, Callable[[], bool]] = {
     "console-name": lambda: console.mask(long(f"{'token' * 8}: ;"), str) == long(f"{'token' * 8}: ;"),
     "console-finding": lambda: console.findings(long("persistent disk ")) == [],
     "tag": lambda: not list(recorded_targets({f"{TARGET_TAG}a_1": f"arn:a {long(':')}x"})),
-    "code": lambda: is_shortage(of_aws(f"Insufficient{long('Capacity')}.", "")),
+    "code": lambda: NO_CAPACITY(of_aws(f"Insufficient{long('Capacity')}.", "")),
     "limit": lambda: "LimitExceeded" in explain(of_aws(f"{long('LimitExceeded')}-", "")),
     "message": lambda: long("i-0") in explain(of_aws("InvalidInstanceID.NotFound", long("i-0"))),
     "region": lambda: refused(lambda: region(f"{long('a-')}1a", AwsConfig.region)),

@@ -9,8 +9,8 @@ from botocore.exceptions import ClientError
 from bosh_aws_cpi.aws import instances, volumes
 from bosh_aws_cpi.aws.sdk import timing
 from bosh_aws_cpi.aws.sdk.errors import (
+    DEVICE_NAME_TAKEN,
     FAILURES,
-    INVALID_VALUE,
     NOT_ATTACHABLE_YET,
     NOT_ATTACHED,
     VOLUME_CHANGING,
@@ -95,7 +95,7 @@ def _attach_as(client: "EC2Client", disk_cid: str, vm_cid: str, device_name: str
         try:
             client.attach_volume(VolumeId=disk_cid, InstanceId=vm_cid, Device=device_name, **on_card)
         except client.exceptions.ClientError as error:
-            is_name_taken = is_device_name_taken(error)
+            is_name_taken = has_code(error, DEVICE_NAME_TAKEN)
             if not (is_name_taken or has_code(error, VOLUME_IN_USE)):
                 raise
             volume = volumes.find(client, disk_cid)
@@ -135,11 +135,6 @@ def _repeat_while_shown(
     """
     of_disk = partial(volumes.repeat_while_shown, client, disk_cid, call)
     return instances.repeat_while_shown(client, vm_cid, of_disk)
-
-
-def is_device_name_taken(error: BaseException) -> bool:
-    """Whether EC2 refuses a device name that is in use; EC2 has no error code of its own for this."""
-    return has_code(error, INVALID_VALUE) and "already in use" in str(error)
 
 
 class _Holder:

@@ -8,10 +8,10 @@ from botocore.exceptions import ClientError
 from bosh_aws_cpi.aws.sdk.errors import (
     DRY_RUN_PASSED,
     EXPLICIT_DENY,
+    NO_CAPACITY,
+    SUBNET_FULL,
     has_code,
     is_error_of_aws,
-    is_shortage,
-    is_subnet_full,
     is_transient,
 )
 from bosh_aws_cpi.aws.sdk.translation import explain
@@ -41,7 +41,7 @@ def refusal(call: Callable[..., object], arguments: Json) -> str:
     try:
         call(**arguments, DryRun=True)
     except ClientError as error:
-        if has_code(error, DRY_RUN_PASSED) or is_shortage(error) or is_subnet_full(error):
+        if has_code(error, DRY_RUN_PASSED | NO_CAPACITY | SUBNET_FULL):
             return ""
         if is_transient(error) or not is_error_of_aws(error):
             raise

@@ -4,7 +4,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from bosh_aws_cpi.aws.sdk.errors import (
-    INVALID_VALUE,
     ROUTE_EXISTS,
     ROUTE_MISSING,
     call_unless_missing,
@@ -108,8 +107,7 @@ def replace(client: "EC2Client", table_id: str, destination: str, target: Json) 
     try:
         client.replace_route(RouteTableId=table_id, **_cidr(destination), **target)
     except client.exceptions.ClientError as error:
-        is_missing = "no route" in str(error) and has_code(error, INVALID_VALUE)
-        if has_code(error, ROUTE_MISSING) or is_missing:
+        if has_code(error, ROUTE_MISSING):
             return False
         raise
     return True

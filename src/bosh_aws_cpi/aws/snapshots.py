@@ -5,7 +5,13 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from bosh_aws_cpi.aws.sdk import timing
-from bosh_aws_cpi.aws.sdk.errors import SNAPSHOT_IN_USE, SNAPSHOT_MISSING, has_code, naming_disk
+from bosh_aws_cpi.aws.sdk.errors import (
+    SNAPSHOT_IN_USE,
+    SNAPSHOT_MISSING,
+    call_unless_missing,
+    has_code,
+    naming_disk,
+)
 from bosh_aws_cpi.aws.sdk.filters import by_tags, equals
 from bosh_aws_cpi.aws.sdk.idempotency import WITHOUT_TOKEN, create_once, has_tags, is_recent, tags_of
 from bosh_aws_cpi.errors import CloudError
@@ -60,13 +66,10 @@ def find_marked(client: "EC2Client", mark: tuple[str, str], disk_cid: str | None
 
 def find(client: "EC2Client", snapshot_id: str) -> Json | None:
     """DescribeSnapshots' entry of a snapshot; None if EC2 does not know or does not show the snapshot."""
-    try:
-        answer: Any = client.describe_snapshots(SnapshotIds=[snapshot_id])
-    except client.exceptions.ClientError as error:
-        if not _is_missing(error):
-            raise
-        return None
-    return next((each for each in answer["Snapshots"] if each.get("SnapshotId") == snapshot_id), None)
+    shown: Any = call_unless_missing(
+        SNAPSHOT_MISSING, lambda: client.describe_snapshots(SnapshotIds=[snapshot_id])["Snapshots"]
+    )
+    return next((each for each in shown or () if each.get("SnapshotId") == snapshot_id), None)
 
 
 def keys(client: "EC2Client", snapshot_ids: Sequence[str]) -> list[str]:
@@ -138,7 +141,7 @@ def delete(client: "EC2Client", snapshot_id: str, of_ami: str | None = None) -> 
         try:
             client.delete_snapshot(SnapshotId=snapshot_id)
         except client.exceptions.ClientError as error:
-            if _is_missing(error):
+            if has_code(error, SNAPSHOT_MISSING):
                 if of_ami is None and is_shown_again():
                     raise timing.NotYet(str(error)) from error
                 logger.info("Snapshot '%s' is already gone", snapshot_id)
@@ -167,11 +170,6 @@ def discard(client: "EC2Client", snapshot_id: str) -> None:
             lambda: client.delete_snapshot(SnapshotId=snapshot_id),
         ),
     )
-
-
-def _is_missing(error: BaseException) -> bool:
-    """Whether EC2 answered that a snapshot does not exist, or that its id is malformed."""
-    return has_code(error, SNAPSHOT_MISSING) or "Expected: 'snap-" in str(error)
 
 
 def _is_used_by_another(error: BaseException, ami_id: str) -> bool:

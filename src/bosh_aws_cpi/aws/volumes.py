@@ -16,7 +16,6 @@ from bosh_aws_cpi.aws.sdk.errors import (
     call_unless_missing,
     describe_error,
     has_code,
-    is_volume_missing,
     may_have_taken_effect,
     naming_disk,
     try_delete,
@@ -127,13 +126,8 @@ def find_new(client: "EC2Client", disk_cid: str) -> Volume | None:
 
 
 def _describe(client: "EC2Client", **which: Any) -> dict[str, Volume]:  # noqa: ANN401 - one parameter
-    try:
-        entries = client.describe_volumes(**which)["Volumes"]
-    except client.exceptions.ClientError as error:
-        if not is_volume_missing(error):
-            raise
-        return {}
-    return {entry["VolumeId"]: _volume(entry) for entry in entries}
+    entries = call_unless_missing(VOLUME_MISSING, lambda: client.describe_volumes(**which)["Volumes"])
+    return {entry["VolumeId"]: _volume(entry) for entry in entries or ()}
 
 
 def find_staying(client: "EC2Client", disk_cid: str) -> Volume:
@@ -216,7 +210,7 @@ def delete(client: "EC2Client", disk_cid: str, patience: timing.Policy = timing.
         try:
             client.delete_volume(VolumeId=disk_cid)
         except client.exceptions.ClientError as error:
-            if not (is_volume_missing(error) and may_have_taken_effect(error)):
+            if not (has_code(error, VOLUME_MISSING) and may_have_taken_effect(error)):
                 raise
             logger.info("Volume '%s' was deleted by the call whose answer was lost", disk_cid)
 

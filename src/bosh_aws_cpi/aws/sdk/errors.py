@@ -7,6 +7,7 @@ import re
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import Any, Final, TypeVar
 
 from botocore.exceptions import (
@@ -55,7 +56,6 @@ class Codes:
         return not sets_of(code, message).isdisjoint(self.names)
 
 
-INVALID_VALUE: Final = Codes("INVALID_VALUE")
 UNKNOWN_PARAMETER: Final = Codes("UNKNOWN_PARAMETER")
 INSTANCE_MISSING: Final = Codes("INSTANCE_MISSING")
 VOLUME_MISSING: Final = Codes("VOLUME_MISSING")
@@ -88,6 +88,7 @@ VOLUME_IN_USE: Final = Codes("VOLUME_IN_USE")
 SNAPSHOT_IN_USE: Final = Codes("SNAPSHOT_IN_USE")
 NIC_IN_USE: Final = Codes("NIC_IN_USE")
 """DeleteNetworkInterface answers InvalidParameterValue while EC2 is still detaching the interface."""
+DEVICE_NAME_TAKEN: Final = Codes("DEVICE_NAME_TAKEN")
 NOT_ATTACHED: Final = Codes("NOT_ATTACHED")
 NOT_ATTACHABLE_YET: Final = Codes("NOT_ATTACHABLE_YET")
 NOT_ASSOCIABLE_YET: Final = Codes("NOT_ASSOCIABLE_YET")
@@ -116,6 +117,8 @@ NO_CAPACITY: Final = Codes("NO_CAPACITY")
 Some of these codes come with HTTP 500. Unknown codes Insufficient…Capacity… count, too. A shortage of volumes
 or addresses does not count, because it concerns all instance types alike.
 """
+GROUP_FULL: Final = Codes("GROUP_FULL")
+"""The spread placement group has as many instances in the zone as EC2 allows."""
 SUBNET_FULL: Final = Codes("SUBNET_FULL")
 """EC2 may report this with the code InvalidParameterValue."""
 RESERVATION_CLOSED: Final = Codes("RESERVATION_CLOSED")
@@ -125,6 +128,8 @@ AWS_FAULT: Final = Codes("AWS_FAULT")
 """RunInstances' codes for a fault of AWS: a retry may succeed."""
 SHUTDOWN_NOT_SKIPPED: Final = Codes("SHUTDOWN_NOT_SKIPPED")
 """TerminateInstances may answer one of these where EC2 does not support SkipOsShutdown."""
+PROFILE_UNKNOWN: Final = Codes("PROFILE_UNKNOWN")
+"""EC2 refuses an instance profile, or one without its role, either of which may be new."""
 TOKEN_SPENT: Final = Codes("TOKEN_SPENT")
 """The client token belongs to an earlier call, whose instance is gone, or whose arguments differ."""
 UNAUTHORIZED: Final = Codes("UNAUTHORIZED")
@@ -198,38 +203,6 @@ def has_code(error: BaseException | None, codes: Codes) -> bool:
     return codes(error)
 
 
-def is_volume_missing(error: BaseException) -> bool:
-    """Whether EC2 answered that a volume does not exist, or that the volume's id is malformed."""
-    if has_code(error, VOLUME_MISSING):
-        return True
-    return has_code(error, INVALID_VALUE) and "Expected: 'vol-" in str(error)
-
-
-def is_shortage(error: BaseException | None) -> bool:
-    """Whether EC2 has no capacity for an instance type."""
-    return has_code(error, NO_CAPACITY)
-
-
-def is_group_full(error: BaseException | None) -> bool:
-    """Whether a spread placement group has as many instances in the zone as EC2 allows.
-
-    EC2 uses the code of a shortage of the instance type, and only the message differs
-    (aws/karpenter-provider-aws, its design of placement groups).
-    """
-    return is_shortage(error) and "limit of instances in this spread placement group" in str(error)
-
-
-def is_subnet_full(error: BaseException | None) -> bool:
-    """Whether a subnet is full."""
-    return has_code(error, SUBNET_FULL)
-
-
-def is_profile_unknown(error: BaseException) -> bool:
-    """Whether EC2 refuses an instance profile, or one without its role, either of which may be new."""
-    words = r"Invalid IAM Instance Profile|IAM Instance Profile .* has no associated IAM Roles"
-    return has_code(error, INVALID_VALUE) and re.search(words, str(error)) is not None
-
-
 def is_transient(error: BaseException) -> bool:
     """Whether a retry may succeed soon: AWS throttles or is at fault, or there is no connection."""
     is_unconnected = isinstance(error, NotConnected) and not is_untrusted(error)
@@ -259,7 +232,7 @@ def is_uncertain(error: BaseException) -> bool:
     """
     if isinstance(error, ClientError):  # EC2 answers some shortages with HTTP 500
         proves_nothing = _is_fault(error) or not is_error_of_aws(error)
-        return proves_nothing and not (has_code(error, THROTTLED) or is_shortage(error))
+        return proves_nothing and not has_code(error, THROTTLED | NO_CAPACITY)
     return isinstance(error, HTTPClientError | ResponseParserError)
 
 
@@ -310,33 +283,19 @@ def try_delete(in_use: Codes, missing: Codes, delete: Callable[[], object]) -> b
 
 
 @contextmanager
-def naming_vm(vm_cid: str) -> Iterator[None]:
-    """Convert AWS's errors for an unknown or malformed id to VMNotFound, in calls about one VM.
-
-    Raises:
-        VMNotFound: EC2 does not know the instance.
-    """
+def _naming(missing: Codes, not_found: Callable[[str], CloudError], cid: str) -> Iterator[None]:
     try:
         yield
     except ClientError as error:
-        if has_code(error, INSTANCE_MISSING):
-            raise VMNotFound(vm_cid) from error
+        if has_code(error, missing):
+            raise not_found(cid) from error
         raise
 
 
-@contextmanager
-def naming_disk(disk_cid: str) -> Iterator[None]:
-    """Convert AWS's errors for an unknown or malformed id to DiskNotFound, in calls about one disk.
-
-    Raises:
-        DiskNotFound: EC2 does not know the volume.
-    """
-    try:
-        yield
-    except ClientError as error:
-        if is_volume_missing(error):
-            raise DiskNotFound(disk_cid) from error
-        raise
+naming_vm: Final = partial(_naming, INSTANCE_MISSING, VMNotFound)
+"""Converts AWS's errors for an unknown or malformed id to VMNotFound, in calls about the VM with that id."""
+naming_disk: Final = partial(_naming, VOLUME_MISSING, DiskNotFound)
+"""The same for calls about a disk, to DiskNotFound."""
 
 
 def ask_or_warn(what: str, ask: Callable[[], Result]) -> Result | None:

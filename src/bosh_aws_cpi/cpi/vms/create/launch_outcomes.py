@@ -4,7 +4,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Final, Literal
 
 from bosh_aws_cpi.aws.sdk import errors, timing
-from bosh_aws_cpi.aws.sdk.errors import describe_error, is_group_full, is_shortage, is_subnet_full
+from bosh_aws_cpi.aws.sdk.errors import describe_error
 from bosh_aws_cpi.aws.sdk.translation import translate
 from bosh_aws_cpi.cpi.encryption_keys import USABLE
 from bosh_aws_cpi.errors import BoshError, VMCreationFailed
@@ -70,9 +70,9 @@ _SPOT_GRANT: Final = (
     "AWSServiceRoleForEC2Spot: aws kms create-grant"
 )
 TOKEN_RULE: Final = Rule("token of an earlier call", errors.TOKEN_SPENT, "none", "next token", "AWS's")
-GROUP_RULE: Final = Rule("full spread group", is_group_full, "all", _ALL, "retriable", "group", _FULL)
-CAPACITY_RULE: Final = Rule("no capacity", is_shortage, "all", _ALL, "retriable")
-SUBNET_RULE: Final = Rule("full subnet", is_subnet_full, "all", _ALL, "retriable", "subnet")
+GROUP_RULE: Final = Rule("full spread group", errors.GROUP_FULL, "all", _ALL, "retriable", "group", _FULL)
+CAPACITY_RULE: Final = Rule("no capacity", errors.NO_CAPACITY, "all", _ALL, "retriable")
+SUBNET_RULE: Final = Rule("full subnet", errors.SUBNET_FULL, "all", _ALL, "retriable", "subnet")
 USER_SHUTDOWN_RULE: Final = Rule(
     "end by a user", {"Client.UserInitiatedShutdown": ""}, "none", "relaunch", "final"
 )
@@ -81,7 +81,7 @@ ADDRESS_RULE: Final = Rule(
     "taken address", errors.ADDRESS_TAKEN, "none", "fail", "final", wait=timing.ADDRESS_RELEASED
 )
 PROFILE_RULE: Final = Rule(
-    "unknown instance profile", errors.is_profile_unknown, "none", "fail", "AWS's", wait=timing.PROFILE_SEEN
+    "unknown instance profile", errors.PROFILE_UNKNOWN, "none", "fail", "AWS's", wait=timing.PROFILE_SEEN
 )
 UNKNOWN_GROUP_RULE: Final = Rule(
     "unknown spread group", errors.GROUP_MISSING, "all", _ALL, "retriable", "group", wait=timing.VISIBLE
