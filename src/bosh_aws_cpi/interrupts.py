@@ -14,7 +14,9 @@ from __future__ import annotations
 import select
 import signal
 import time
-from types import FrameType, TracebackType
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
 from typing import Final
 
 CALLER_GONE: Final = "the loss of its caller"
@@ -149,19 +151,8 @@ def close() -> None:
     _signals.closed = True
 
 
-class _Shield:
-    def __enter__(self) -> None:
-        _signals.shields += 1
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        _signals.shields -= 1
-        if kind is None:
-            _signals.raise_if_due()
-
-
-def shielded() -> _Shield:
+@contextmanager
+def shielded() -> Iterator[None]:
     """Hold a signal back until the step ends.
 
     When the step itself fails, its error takes precedence, and the signal is held back until `check`. The
@@ -171,7 +162,12 @@ def shielded() -> _Shield:
     Raises:
         Interrupted: At the end of a step that succeeded, if a signal arrived in the meantime.
     """
-    return _Shield()
+    _signals.shields += 1
+    try:
+        yield
+    finally:
+        _signals.shields -= 1
+    _signals.raise_if_due()
 
 
 def _is_other_end_closed(descriptor: int, seconds: float) -> bool:

@@ -53,7 +53,7 @@ class Simulation:
         waited = max(self.counts["RunInstances"] - LAUNCHES.burst, 0) / LAUNCHES.rate
         self.least = max(self.least, waited + pending)
         throttling = timing.Throttling()
-        for pause in timing.Pauses(timing.INSTANCE_RUNNING, throttling):
+        for pause in timing.slowed_pauses(timing.INSTANCE_RUNNING, throttling):
             yield pause
             look = ("DescribeInstances", {"InstanceId.1": "i-1"}, timing.THROTTLED_CALL)
             throttled = yield from self._until_allowed(*look)

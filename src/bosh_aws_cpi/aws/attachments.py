@@ -15,7 +15,7 @@ from bosh_aws_cpi.aws.sdk.errors import (
     NOT_ATTACHED,
     VOLUME_CHANGING,
     VOLUME_IN_USE,
-    call_unless_missing,
+    call_unless,
     describe_error,
     has_code,
     may_have_taken_effect,
@@ -109,19 +109,14 @@ def _attach_as(client: "EC2Client", disk_cid: str, vm_cid: str, device_name: str
             raise
         return device_name
 
-    def once_ready() -> str:
-        what = f"instance '{vm_cid}' to accept volume '{disk_cid}'"
-        return timing.retry_on_codes(timing.INSTANCE_READY_TO_ATTACH, what, NOT_ATTACHABLE_YET, call)
-
-    def once_changed() -> str:
-        what = f"volume '{disk_cid}' to be changed"
-        return timing.retry_on_codes(timing.VOLUME_MODIFIED, what, VOLUME_CHANGING, once_ready)
-
-    def once_released() -> str:
-        what = f"volume '{disk_cid}' to be released"
-        return timing.retry_on_codes(timing.VOLUME_RELEASED, what, VOLUME_IN_USE, once_changed)
-
-    return _repeat_while_shown(client, disk_cid, vm_cid, once_released)
+    ready = f"instance '{vm_cid}' to accept volume '{disk_cid}'"
+    for policy, what, codes in (
+        (timing.INSTANCE_READY_TO_ATTACH, ready, NOT_ATTACHABLE_YET),
+        (timing.VOLUME_MODIFIED, f"volume '{disk_cid}' to be changed", VOLUME_CHANGING),
+        (timing.VOLUME_RELEASED, f"volume '{disk_cid}' to be released", VOLUME_IN_USE),
+    ):  # each wait is within the next one
+        call = partial(timing.retry_on_codes, policy, what, codes, call)
+    return _repeat_while_shown(client, disk_cid, vm_cid, call)
 
 
 def _repeat_while_shown(
@@ -228,7 +223,7 @@ def detach(client: "EC2Client", disk_cid: str, vm_cid: str) -> None:
 def detach_by_force(client: "EC2Client", disk_cid: str, vm_cid: str) -> None:
     """Call DetachVolume with Force, and wait; no error if the volume is not attached."""
     with naming_disk(disk_cid), naming_vm(vm_cid):
-        detaching = call_unless_missing(
+        detaching = call_unless(
             NOT_ATTACHED, lambda: client.detach_volume(VolumeId=disk_cid, InstanceId=vm_cid, Force=True)
         )
     if detaching is not None:

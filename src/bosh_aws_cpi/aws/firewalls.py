@@ -108,7 +108,16 @@ def require_one(name: str, group_ids: Sequence[str], vpc_id: str) -> str:
 
 def groups_by_id(client: "EC2Client", ids: Iterable[str]) -> dict[str, Group]:
     """DescribeSecurityGroups: the groups with these ids that exist, by id."""
-    return {each.group_id: each for each in _groups(client, "group-id", ids)}
+    return {
+        entry["GroupId"]: Group(
+            entry["GroupId"],
+            entry.get("GroupName", ""),
+            entry["VpcId"],
+            tuple(map(_group_rule, entry["IpPermissions"])),
+            tuple(map(_group_rule, entry["IpPermissionsEgress"])),
+        )
+        for entry in list_by_values(client, "describe_security_groups", "SecurityGroups", "group-id", ids)
+    }
 
 
 def group_associations(client: "EC2Client", ids: Iterable[str]) -> dict[tuple[str, str], str]:
@@ -126,19 +135,6 @@ def acls_of_vpcs(client: "EC2Client", vpc_ids: Iterable[str]) -> list[Acl]:
 def acls_by_id(client: "EC2Client", ids: Iterable[str]) -> dict[str, Acl]:
     """DescribeNetworkAcls: the network ACLs with these ids that exist, by id."""
     return {each.acl_id: each for each in _acls(client, "network-acl-id", ids)}
-
-
-def _groups(client: "EC2Client", name: str, values: Iterable[str]) -> list[Group]:
-    return [
-        Group(
-            entry["GroupId"],
-            entry.get("GroupName", ""),
-            entry["VpcId"],
-            tuple(map(_group_rule, entry["IpPermissions"])),
-            tuple(map(_group_rule, entry["IpPermissionsEgress"])),
-        )
-        for entry in list_by_values(client, "describe_security_groups", "SecurityGroups", name, values)
-    ]
 
 
 def _group_rule(entry: "IpPermissionOutputTypeDef") -> GroupRule:

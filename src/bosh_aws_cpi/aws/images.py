@@ -13,7 +13,7 @@ from bosh_aws_cpi.aws.sdk.errors import (
     UNAUTHORIZED,
     UNKNOWN_PARAMETER,
     ask_or_warn,
-    call_unless_missing,
+    call_unless,
     describe_error,
     has_code,
     run_all,
@@ -179,7 +179,7 @@ def tag_snapshots(client: "EC2Client", image: Image) -> None:
 def describe(client: "EC2Client", ami_id: str) -> "ImageTypeDef | None":
     """DescribeImages' entry for an AMI, even a deprecated or disabled one; None when EC2 does not know it."""
     which: Any = {"ImageIds": [ami_id], "IncludeDeprecated": True, "IncludeDisabled": True}
-    amis = call_unless_missing(IMAGE_MISSING, lambda: client.describe_images(**which)["Images"])
+    amis = call_unless(IMAGE_MISSING, lambda: client.describe_images(**which)["Images"])
     return amis[0] if amis else None
 
 
@@ -355,12 +355,9 @@ def _delete(
 
 def _deregister(client: "EC2Client", ami_id: str) -> Any:  # noqa: ANN401 - the SDK's typed dict
     """Call DeregisterImage, with DeleteAssociatedSnapshots where the partition supports it."""
-    try:
-        return client.deregister_image(ImageId=ami_id, DeleteAssociatedSnapshots=True)
-    except client.exceptions.ClientError as error:
-        if not has_code(error, UNKNOWN_PARAMETER):
-            raise
-        return client.deregister_image(ImageId=ami_id)
+    deregister = partial(client.deregister_image, ImageId=ami_id)
+    whole = partial(deregister, DeleteAssociatedSnapshots=True)
+    return call_unless(UNKNOWN_PARAMETER, whole) or deregister()
 
 
 def _remaining_snapshots(

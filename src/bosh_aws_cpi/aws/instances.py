@@ -15,7 +15,7 @@ from bosh_aws_cpi.aws.listings import entries
 from bosh_aws_cpi.aws.sdk import clock, errors, timing
 from bosh_aws_cpi.aws.sdk.errors import (
     ask_or_warn,
-    call_unless_missing,
+    call_unless,
     describe_error,
     has_code,
     naming_vm,
@@ -80,7 +80,7 @@ def find_with_tags(client: "EC2Client", vm_cid: str) -> Instance | None:
 
 
 def _describe(client: "EC2Client", **which: Any) -> Instance | None:  # noqa: ANN401
-    answer = call_unless_missing(errors.INSTANCE_MISSING, lambda: client.describe_instances(**which))
+    answer = call_unless(errors.INSTANCE_MISSING, lambda: client.describe_instances(**which))
     if answer is None:
         return None
     shown = (entry for reservation in answer["Reservations"] for entry in reservation["Instances"])

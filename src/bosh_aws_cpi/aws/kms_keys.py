@@ -4,7 +4,7 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from bosh_aws_cpi.aws.sdk.clients import Clients
-from bosh_aws_cpi.aws.sdk.errors import FAILURES, KMS_KEY_MISSING, call_unless_missing, describe_error
+from bosh_aws_cpi.aws.sdk.errors import FAILURES, KMS_KEY_MISSING, call_unless, describe_error
 from bosh_aws_cpi.errors import CloudError
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ def state(client: "KMSClient", key: str) -> str | None:
     Args:
         key: The key's ARN, id, alias or alias ARN.
     """
-    metadata = call_unless_missing(KMS_KEY_MISSING, lambda: client.describe_key(KeyId=key)["KeyMetadata"])
+    metadata = call_unless(KMS_KEY_MISSING, lambda: client.describe_key(KeyId=key)["KeyMetadata"])
     if metadata is None:
         return None
     spec = metadata.get("KeySpec", _SYMMETRIC)

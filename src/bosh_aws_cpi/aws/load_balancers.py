@@ -6,7 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from bosh_aws_cpi.aws.sdk import errors, timing
-from bosh_aws_cpi.aws.sdk.errors import ask_or_warn, call_unless_missing
+from bosh_aws_cpi.aws.sdk.errors import ask_or_warn, call_unless
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.model import ID_DIGITS
 from bosh_aws_cpi.properties.vm import TargetGroup as Wanted
@@ -159,7 +159,7 @@ def check(client: "ElasticLoadBalancingClient", names: Sequence[str], vpc_id: st
     """
     for name in dict.fromkeys(names):
         describe = partial(client.describe_load_balancers, LoadBalancerNames=[name])
-        description = call_unless_missing(errors.BALANCER_MISSING, describe)
+        description = call_unless(errors.BALANCER_MISSING, describe)
         if description is None:
             raise CloudError(
                 f"Could not find classic load balancer `{name}'. Region {client.meta.region_name} has none "
@@ -175,7 +175,7 @@ def check(client: "ElasticLoadBalancingClient", names: Sequence[str], vpc_id: st
 
 def vpc_of(client: "ElasticLoadBalancingv2Client", group_arn: str) -> str | None:
     """DescribeTargetGroups: a target group's VPC; None if the account has no such group in the region."""
-    answer = call_unless_missing(
+    answer = call_unless(
         errors.TARGET_GROUP_MISSING | errors.TARGET_GROUP_FOREIGN,
         lambda: client.describe_target_groups(TargetGroupArns=[group_arn]),
     )
@@ -197,7 +197,7 @@ def remove_target(client: "ElasticLoadBalancingv2Client", target: Target) -> Non
 
     The target's connections drain for a while afterwards.
     """
-    call_unless_missing(
+    call_unless(
         _NO_TARGET,
         lambda: client.deregister_targets(TargetGroupArn=target.group_arn, Targets=[_description(target)]),
     )
@@ -222,7 +222,7 @@ def add(client: "ElasticLoadBalancingClient", name: str, vm_cid: str) -> None:
 
 def remove(client: "ElasticLoadBalancingClient", name: str, vm_cid: str) -> None:
     """Call DeregisterInstancesFromLoadBalancer; no error if the instance is not registered."""
-    call_unless_missing(
+    call_unless(
         errors.NOT_IN_BALANCER,
         lambda: client.deregister_instances_from_load_balancer(
             LoadBalancerName=name, Instances=[{"InstanceId": vm_cid}]
@@ -253,7 +253,7 @@ def targets_at(
     """The registrations of addresses with target groups of type ip in a VPC; each group is queried."""
     for group_arn in _groups_in(client, vpc_id, "ip"):
         describe = partial(client.describe_target_health, TargetGroupArn=group_arn)
-        answer = call_unless_missing(errors.TARGET_GROUP_MISSING, describe)
+        answer = call_unless(errors.TARGET_GROUP_MISSING, describe)
         for entry in answer["TargetHealthDescriptions"] if answer else ():
             if entry["Target"]["Id"] in addresses:
                 yield Target(group_arn, entry["Target"]["Id"], entry["Target"].get("Port"))
@@ -323,7 +323,7 @@ def _target_group(
             "Correct lb_target_groups"
         )
     which: Any = {"TargetGroupArns": [wanted.arn]} if wanted.arn else {"Names": [str(wanted)]}
-    answer = call_unless_missing(errors.TARGET_GROUP_MISSING, lambda: client.describe_target_groups(**which))
+    answer = call_unless(errors.TARGET_GROUP_MISSING, lambda: client.describe_target_groups(**which))
     if answer is None:
         raise CloudError(
             f"Could not find ALB target group `{wanted}'. Region {region} has none of that name or ARN: "
@@ -334,7 +334,7 @@ def _target_group(
 
 def _state(client: "ElasticLoadBalancingv2Client", target: Target) -> str | None:
     """The state of a target's health; None when the target is not registered, or no longer."""
-    answer = call_unless_missing(
+    answer = call_unless(
         _NO_TARGET,
         lambda: client.describe_target_health(
             TargetGroupArn=target.group_arn, Targets=[_description(target)]

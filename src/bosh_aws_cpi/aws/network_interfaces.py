@@ -5,7 +5,7 @@ from ipaddress import ip_address, ip_network
 from typing import TYPE_CHECKING, Any
 
 from bosh_aws_cpi.aws.sdk import errors, timing
-from bosh_aws_cpi.aws.sdk.errors import ask_or_warn, call_unless_missing, try_delete
+from bosh_aws_cpi.aws.sdk.errors import ask_or_warn, call_unless, try_delete
 from bosh_aws_cpi.aws.sdk.filters import by_tags, equals
 from bosh_aws_cpi.aws.sdk.idempotency import create_once, tags_of
 from bosh_aws_cpi.errors import CloudError
@@ -60,7 +60,7 @@ def find_by_agent(client: "EC2Client", tags: Mapping[str, str], subnet_id: str) 
 
 def find(client: "EC2Client", nic_id: str) -> Nic | None:
     """DescribeNetworkInterfaces for one interface; None when EC2 does not know it."""
-    answer = call_unless_missing(
+    answer = call_unless(
         errors.NIC_MISSING, lambda: client.describe_network_interfaces(NetworkInterfaceIds=[nic_id])
     )
     return from_entry(answer["NetworkInterfaces"][0]) if answer else None

@@ -1,13 +1,13 @@
 """Routes of a VPC's route tables."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from bosh_aws_cpi.aws.sdk.errors import (
     ROUTE_EXISTS,
     ROUTE_MISSING,
-    call_unless_missing,
-    has_code,
+    call_unless,
 )
 from bosh_aws_cpi.aws.sdk.filters import equals
 from bosh_aws_cpi.errors import CloudError
@@ -89,13 +89,8 @@ def create(client: "EC2Client", table_id: str, destination: str, target: Json) -
     Returns:
         False when the table already has a route for the destination.
     """
-    try:
-        client.create_route(RouteTableId=table_id, **_cidr(destination), **target)
-    except client.exceptions.ClientError as error:
-        if has_code(error, ROUTE_EXISTS):
-            return False
-        raise
-    return True
+    create = partial(client.create_route, RouteTableId=table_id, **_cidr(destination), **target)
+    return call_unless(ROUTE_EXISTS, create) is not None
 
 
 def replace(client: "EC2Client", table_id: str, destination: str, target: Json) -> bool:
@@ -104,20 +99,13 @@ def replace(client: "EC2Client", table_id: str, destination: str, target: Json) 
     Returns:
         False when the table has no route for the destination.
     """
-    try:
-        client.replace_route(RouteTableId=table_id, **_cidr(destination), **target)
-    except client.exceptions.ClientError as error:
-        if has_code(error, ROUTE_MISSING):
-            return False
-        raise
-    return True
+    replace = partial(client.replace_route, RouteTableId=table_id, **_cidr(destination), **target)
+    return call_unless(ROUTE_MISSING, replace) is not None
 
 
 def delete(client: "EC2Client", table_id: str, destination: str) -> None:
     """Call DeleteRoute; no error if the route is already gone."""
-    call_unless_missing(
-        ROUTE_MISSING, lambda: client.delete_route(RouteTableId=table_id, **_cidr(destination))
-    )
+    call_unless(ROUTE_MISSING, lambda: client.delete_route(RouteTableId=table_id, **_cidr(destination)))
 
 
 def find(client: "EC2Client", table_id: str, destination: str) -> Route | None:

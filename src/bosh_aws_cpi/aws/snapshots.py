@@ -8,7 +8,7 @@ from bosh_aws_cpi.aws.sdk import timing
 from bosh_aws_cpi.aws.sdk.errors import (
     SNAPSHOT_IN_USE,
     SNAPSHOT_MISSING,
-    call_unless_missing,
+    call_unless,
     has_code,
     naming_disk,
 )
@@ -66,7 +66,7 @@ def find_marked(client: "EC2Client", mark: tuple[str, str], disk_cid: str | None
 
 def find(client: "EC2Client", snapshot_id: str) -> Json | None:
     """DescribeSnapshots' entry of a snapshot; None if EC2 does not know or does not show the snapshot."""
-    shown: Any = call_unless_missing(
+    shown: Any = call_unless(
         SNAPSHOT_MISSING, lambda: client.describe_snapshots(SnapshotIds=[snapshot_id])["Snapshots"]
     )
     return next((each for each in shown or () if each.get("SnapshotId") == snapshot_id), None)

@@ -10,7 +10,7 @@ from bosh_aws_cpi.aws.listings import list_by_values
 from bosh_aws_cpi.aws.sdk import clock, errors, timing
 from bosh_aws_cpi.aws.sdk.errors import (
     ask_or_warn,
-    call_unless_missing,
+    call_unless,
     describe_error,
     has_code,
     may_have_taken_effect,
@@ -156,9 +156,7 @@ def wait_until_available(client: "EC2Client", subnet_id: str) -> None:
     window = timing.VisibilityWindow()
 
     def probe() -> None:
-        answer = call_unless_missing(
-            errors.SUBNET_MISSING, lambda: client.describe_subnets(SubnetIds=[subnet_id])
-        )
+        answer = call_unless(errors.SUBNET_MISSING, lambda: client.describe_subnets(SubnetIds=[subnet_id]))
         entry = window.check(answer, CloudError(f"Subnet '{subnet_id}' is gone"))["Subnets"][0]
         associations = entry.get("Ipv6CidrBlockAssociationSet", [])
         states = [entry["State"], *(each["Ipv6CidrBlockState"]["State"] for each in associations)]

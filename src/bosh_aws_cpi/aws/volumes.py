@@ -13,7 +13,7 @@ from bosh_aws_cpi.aws.sdk.errors import (
     VOLUME_IN_USE,
     VOLUME_MISSING,
     ask_or_warn,
-    call_unless_missing,
+    call_unless,
     describe_error,
     has_code,
     may_have_taken_effect,
@@ -126,7 +126,7 @@ def find_new(client: "EC2Client", disk_cid: str) -> Volume | None:
 
 
 def _describe(client: "EC2Client", **which: Any) -> dict[str, Volume]:  # noqa: ANN401 - one parameter
-    entries = call_unless_missing(VOLUME_MISSING, lambda: client.describe_volumes(**which)["Volumes"])
+    entries = call_unless(VOLUME_MISSING, lambda: client.describe_volumes(**which)["Volumes"])
     return {entry["VolumeId"]: _volume(entry) for entry in entries or ()}
 
 
@@ -388,9 +388,7 @@ def _wait_until_usable(client: "EC2Client", disk_cid: str, began: Any) -> None: 
 def _latest(client: "EC2Client", disk_cid: str) -> Any:  # noqa: ANN401 - the SDK's typed dict, or {}
     """The latest modification of a volume; empty if EC2 shows none."""
     filters = [equals("volume-id", disk_cid)]
-    answer = call_unless_missing(
-        MODIFICATION_MISSING, lambda: client.describe_volumes_modifications(Filters=filters)
-    )
+    answer = call_unless(MODIFICATION_MISSING, lambda: client.describe_volumes_modifications(Filters=filters))
     shown = answer["VolumesModifications"] if answer else []
     oldest_first = sorted(shown, key=lambda each: str(each.get("StartTime", "")))
     return oldest_first[-1] if oldest_first else {}

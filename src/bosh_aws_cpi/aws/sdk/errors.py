@@ -258,12 +258,12 @@ def _status(error: BaseException) -> int:
     return int(metadata.get("HTTPStatusCode", 0))
 
 
-def call_unless_missing(missing: Codes, call: Callable[[], Result]) -> Result | None:
-    """Make a call about one resource; None when AWS answers with one of the codes for a missing resource."""
+def call_unless(refused: Codes, call: Callable[[], Result]) -> Result | None:
+    """Make a call; None when AWS answers with one of the codes, for example for a missing resource."""
     try:
         return call()
     except ClientError as error:
-        if has_code(error, missing):
+        if has_code(error, refused):
             return None
         raise
 
@@ -274,7 +274,7 @@ def try_delete(in_use: Codes, missing: Codes, delete: Callable[[], object]) -> b
     It is no error if the resource is already gone.
     """
     try:
-        call_unless_missing(missing, delete)
+        call_unless(missing, delete)
     except ClientError as error:
         if has_code(error, in_use):
             return False

@@ -414,7 +414,7 @@ def _retrying(
 
     minutes = 0
     began = time.monotonic()
-    wait = Pauses(policy)
+    wait = slowed_pauses(policy)
     first = next(wait)
     if is_begun and first:
         interrupts.pause(first)
@@ -438,27 +438,19 @@ def _retrying(
     )
 
 
-class Pauses(Iterator[float]):
+def slowed_pauses(policy: Policy, throttling: Throttling = _OF_PROCESS) -> Iterator[float]:
     """The pauses of a wait, with jitter; each throttled look doubles them, others let them shrink again.
 
     Args:
         throttling: Counts the throttled looks; by default, all throttled attempts of this process.
     """
-
-    def __init__(self, policy: Policy, throttling: Throttling = _OF_PROCESS) -> None:
-        self._plain = pauses(policy)
-        self._slowness = 1.0
-        self._throttling = throttling
-        self._throttled = throttling.count
-
-    def __next__(self) -> float:
-        was_throttled = self._throttling.count > self._throttled
-        self._throttled = self._throttling.count
-        self._slowness = self._slowness * 2 if was_throttled else max(1, self._slowness / 2)
-        plain = next(self._plain)
-        pause = plain if self._slowness == 1 else min(plain * self._slowness, LONGEST_SLOWED_PAUSE)
+    slowness, throttled = 1.0, throttling.count
+    for plain in pauses(policy):
+        was_throttled, throttled = throttling.count > throttled, throttling.count
+        slowness = slowness * 2 if was_throttled else max(1, slowness / 2)
+        pause = plain if slowness == 1 else min(plain * slowness, LONGEST_SLOWED_PAUSE)
         jitter = JITTER * min(pause, LONGEST_PAUSE)
-        return pause + random.uniform(0, jitter)  # noqa: S311 - spreads calls, protects nothing
+        yield pause + random.uniform(0, jitter)  # noqa: S311 - spreads calls, protects nothing
 
 
 def _observation(error: BaseException | None) -> object:
