@@ -84,7 +84,7 @@ networks:
   - az: z1
     range: 10.0.16.0/20
     gateway: 10.0.16.1
-    reserved: [10.0.16.0-10.0.16.3, 10.0.31.255]
+    reserved: [10.0.16.0 - 10.0.16.3, 10.0.31.255]
     static: [10.0.31.190-10.0.31.254]
     prefix: "32"
     cloud_properties: {subnet: subnet-1, security_groups: [sg-0123456789abcdef0]}

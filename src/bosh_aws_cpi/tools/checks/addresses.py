@@ -20,6 +20,8 @@ _ROUTER: Final = 1
 """The index of the address that AWS's router has in a subnet (VPC user guide, "Subnet CIDR blocks")."""
 _SINGLE: Final = {4: "32", 6: "128"}
 """The prefixes of single addresses, by version of IP."""
+NO_RANGE: Final = "a managed subnet has neither range nor prefix, so the Director can't give addresses"
+"""What the Director only refuses of a network that it uses."""
 _ADDRESSES: Final = ("gateway", "reserved", "static")
 
 
@@ -27,39 +29,41 @@ def ranges_of(node: Node | None) -> list[tuple[Node, tuple[AnyNetwork, ...]]]:
     """The readable ranges of a list, which may be nested, or of a single text: each with its blocks."""
     if node is not None and isinstance(node.value, list):
         return [each for entry in node.entries() for each in ranges_of(entry)]
-    networks = parse_blocks(node.value) if node is not None and isinstance(node.value, str) else None
+    networks = _parse_blocks(node.value) if node is not None and isinstance(node.value, str) else None
     return [(node, networks)] if node is not None and networks is not None else []
 
 
-def parse_blocks(text: str) -> tuple[AnyNetwork, ...] | None:
+def _parse_blocks(text: str) -> tuple[AnyNetwork, ...] | None:
     """Parse an address, "FIRST-LAST" or a range in CIDR notation into blocks; None for another text.
 
     FIRST and LAST may have their full prefix, such as /32 (BOSH: string_to_range in ip_util.rb).
     """
-    parts = [part.strip() for part in text.split("-")]
+    if "-" not in text:
+        one = _network_of(text.strip())
+        return (one,) if one is not None else None
     try:
-        if len(parts) == 1:
-            return (ip_network(parts[0], strict=False),)
-        first, last = map(address_of, parts)
+        first, last = (address_of(part.strip()) for part in text.split("-"))
         return tuple(summarize_address_range(first, last)) if first <= last else ()  # type: ignore[operator,arg-type]  # of two versions, or None: TypeError
     except (ValueError, TypeError):
         return None
 
 
-def range_of(text: object) -> AnyNetwork | None:
-    """Parse a range in CIDR notation; None for anything else."""
+def _network_of(text: object) -> AnyNetwork | None:
+    """Parse an address or a range in CIDR notation; None for anything else."""
     try:
-        return ip_network(text, strict=False) if isinstance(text, str) and "/" in text else None
+        return ip_network(text, strict=False) if isinstance(text, str) else None
     except ValueError:
         return None
+
+
+def range_of(text: object) -> AnyNetwork | None:
+    """Parse a range in CIDR notation; None for anything else."""
+    return _network_of(text) if "/" in str(text) else None
 
 
 def address_of(text: object) -> AnyAddress | None:
     """Parse an address; None for anything else. The Director also accepts its full prefix, "/32"."""
-    try:
-        network = ip_network(text, strict=False) if isinstance(text, str) else None
-    except ValueError:
-        return None
+    network = _network_of(text)
     return network.network_address if network is not None and network.num_addresses == 1 else None
 
 
@@ -80,8 +84,7 @@ def findings(files: Files) -> Iterator[Finding]:
             continue
         whole, is_managed = range_of(text_of(subnet.get("range"))), bool(network.value.get("managed"))
         if is_managed and not subnet.value.get("range") and not subnet.value.get("prefix"):
-            what = "a managed subnet has neither range nor prefix, so the Director can't give addresses"
-            yield Finding(Severity.ERROR, what, "Add prefix: 32", subnet.place, DIRECTOR)
+            yield refusal(subnet, NO_RANGE, "Add prefix: 32")
         if not files.is_for_create_env:
             yield from _prefix(subnet, whole)
         if whole is None or whole.num_addresses == 1:

@@ -63,6 +63,15 @@ class DiskType(Named):
     """Properties of disks in AWS."""
 
 
+class OfInterfaces(BoshHash):
+    """What interfaces of VMs have of a subnet, or of a dynamic network."""
+
+    dns: tuple[str, ...] = ()
+    """Addresses of the DNS servers."""
+    cloud_properties: NetworkCloudProperties = NetworkCloudProperties()
+    """Subnet and security groups in AWS."""
+
+
 class BoshSubnet(BoshHash):
     """What all subnets have."""
 
@@ -76,18 +85,14 @@ class BoshSubnet(BoshHash):
     """Prefix length of what each VM gets. Default: a single address."""
 
 
-class DynamicSubnet(BoshSubnet):
+class DynamicSubnet(OfInterfaces, BoshSubnet):
     """A subnet in which AWS chooses the addresses."""
 
     prefix: StrictInt | None = None  # type: ignore[assignment]  # the Director takes no text here
     """Prefix length, which can only be that of a single address."""
-    dns: tuple[str, ...] = ()
-    """Addresses of the DNS servers."""
-    cloud_properties: NetworkCloudProperties = NetworkCloudProperties()
-    """Subnet and security groups in AWS."""
 
 
-class ManualSubnet(BoshSubnet):
+class ManualSubnet(OfInterfaces, BoshSubnet):
     """A subnet in which BOSH chooses the addresses."""
 
     range: str
@@ -98,12 +103,8 @@ class ManualSubnet(BoshSubnet):
     """Addresses, and ranges as `10.0.1.4-10.0.1.9` or in CIDR notation."""
     static: Any = None
     """Addresses, and ranges as `10.0.1.4-10.0.1.9` or in CIDR notation."""
-    dns: tuple[str, ...] = ()
-    """Addresses of the DNS servers."""
     netmask_bits: StrictInt | None = None
     """Size of the free range that the CPI chooses for a managed network without a range."""
-    cloud_properties: NetworkCloudProperties = NetworkCloudProperties()
-    """Subnet and security groups in AWS."""
 
 
 class ManagedSubnet(ManualSubnet):
@@ -151,16 +152,12 @@ class BoshManagedNetwork(ManualNetwork):
     """Subnets."""
 
 
-class DynamicNetwork(BoshNetwork):
+class DynamicNetwork(OfInterfaces, BoshNetwork):
     """A network in which AWS chooses the addresses."""
 
     others: ClassVar[tuple[str, ...]] = ("az", "azs", "managed", "prefix")
     subnets: tuple[DynamicSubnet, ...] = ()
     """Subnets."""
-    dns: tuple[str, ...] = ()
-    """Addresses of the DNS servers."""
-    cloud_properties: NetworkCloudProperties = NetworkCloudProperties()
-    """Subnet and security groups in AWS."""
 
 
 class VipNetwork(BoshNetwork):
@@ -317,14 +314,12 @@ class ResourcePool(Named):
     cloud_properties: VmProperties = VmProperties()
 
 
-class CreateEnvSubnet(BoshHash):
+class CreateEnvSubnet(OfInterfaces):
     """A subnet of create-env, without azs."""
 
     others: ClassVar[tuple[str, ...]] = ("reserved", "static")
     range: str
     gateway: str
-    dns: tuple[str, ...] = ()
-    cloud_properties: NetworkCloudProperties = NetworkCloudProperties()
 
 
 class CreateEnvNetwork(Named):

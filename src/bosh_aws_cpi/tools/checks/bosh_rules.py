@@ -94,7 +94,7 @@ def hashes_in(around: Hashes, others: Sequence[Node] = ()) -> Iterator[Hashes]:
     for entry in node.entries():
         key = str(entry.route[-1])
         inner = keys_in(model).get(key)
-        if inner is None or (key == "cloud_properties" and any(map(node.is_within, others))):
+        if inner is None or (key == "cloud_properties" and any(each.holds(node.place) for each in others)):
             continue
         for each in entry.entries() if isinstance(entry.value, list) else [entry]:
             if isinstance(each.value, dict):
@@ -248,7 +248,7 @@ def _wrong_values(
         for route, text in mistakes(error):
             place, around = node.at(*route), found.get((*node.route, *route[:-1]))
             own = CPI if is_options or "cloud_properties" in route[:-1] else source
-            if place.is_unknown or (own == CPI and any(map(place.is_within, others))):
+            if place.is_unknown or (own == CPI and any(each.holds(place.place) for each in others)):
                 continue
             if text.startswith(UNKNOWN):  # see `unknown_keys_in`
                 continue

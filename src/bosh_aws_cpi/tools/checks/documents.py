@@ -265,10 +265,6 @@ class Node(Record):
             node = node.child(key) if node is not None else None
         return None if node is None or node.value is None else node
 
-    def is_within(self, whole: "Node") -> bool:
-        """Whether this value is ``whole``, or a part of it."""
-        return self.document is whole.document and self.route[: len(whole.route)] == whole.route
-
     def at(self, *keys: str | int) -> "Node":
         """A value within it, or the nearest value around a missing one: for messages."""
         node = self
@@ -280,11 +276,8 @@ class Node(Record):
 
     def entries(self) -> "list[Node]":
         """The entries of a list, or the values of a hash."""
-        keys: Any = ()
-        if isinstance(self.value, dict):
-            keys = self.value
-        elif isinstance(self.value, list):
-            keys = range(len(self.value))
+        keys: Any = self.value if isinstance(self.value, dict) else ()
+        keys = range(len(self.value)) if isinstance(self.value, list) else keys
         return [child for key in keys if (child := self.child(key)) is not None]
 
     def child(self, key: str | int) -> "Node | None":

@@ -128,14 +128,15 @@ def _variables(files: Files) -> Iterator[Finding]:
 def adjust(files: Files, finding: Finding) -> Finding:
     """Adjust a finding to its place: give it the place in a manifest for create-env, or make it a warning.
 
-    What the CPI or AWS refuses of entries that the manifest does not use is a warning at most. So it is of
-    types if some azs have another CPI, which they may be for.
+    What only users of an entry meet is a warning at most, if the manifest does not use it. So it is of types
+    if some azs have another CPI, which they may be for.
     """
     if files.is_for_create_env:
         return configuration.move_to_manifest(finding, files.documents[0])
     place = finding.place
     is_unused = place is not None and (place.file, *place.route[:_OF_ENTRY]) in _unused(files)
-    return as_warning(finding) if is_unused and finding.source != DIRECTOR else finding
+    is_of_use = finding.source != DIRECTOR or finding.what == addresses.NO_RANGE
+    return as_warning(finding) if is_unused and is_of_use else finding
 
 
 _OF_ENTRY: Final = 2

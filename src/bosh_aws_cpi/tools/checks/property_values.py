@@ -152,18 +152,18 @@ def _of_name(node: Node, key: str, named: AwsName, region: str, *, is_offline: b
     is_known = not variables_in(region)
     form = fill_region(named.form, region) if is_known else re.sub("PARTITION|REGION", "[^:]+", named.form)
     wanted = fill_region(named.what, region)
-    what = ""
+    is_formed, what = re.fullmatch(form, text, re.DOTALL), ""
     if found is not None and f" {found[1]}-" not in wanted:
         what = f"is the id of {NOUNS[found[1]]}"
     elif text.startswith("arn:") and "ARN" not in wanted:
         what = "is an ARN"
-    elif (is_offline or key != "availability_zone") and not re.fullmatch(form, text, re.DOTALL):
+    elif not is_formed and (is_offline or key != "availability_zone"):  # AWS knows all zones
         what = f"is not {re.split('[,;]', wanted)[0]}"
     if what:
         shown = "a private key" if "-----" in text else f"'{text}'"
         severity = Severity.WARNING if text.endswith((".pem", ".pub")) else Severity.ERROR
         yield Finding(severity, f"{shown} {what}", f"Give {wanted}", node.place, "AWS")
-    elif key == "availability_zone" and is_known and not text.startswith(region):
+    elif key == "availability_zone" and is_formed and is_known and not text.startswith(region):
         what = f"zone '{text}' is not in {region}, the configuration's region"
         yield refusal(node, what, "Correct the zone, or aws.region", "AWS")
     elif is_offline and key.startswith("instance_type") and not _is_type(text):
@@ -174,7 +174,8 @@ def _of_name(node: Node, key: str, named: AwsName, region: str, *, is_offline: b
 
 def _is_type(name: str) -> bool:
     """Whether a text has the form of a type, and a size that some type has; AWS may have newer families."""
-    return _TYPE.fullmatch(name) is not None and name.partition(".")[2] in _sizes()
+    size = f".{name.partition('.')[2]}"
+    return _TYPE.fullmatch(name) is not None and any(each.endswith(size) for each in type_table.names())
 
 
 @cache
@@ -186,11 +187,6 @@ def near_type(name: str) -> str:
 def near_existing(name: str, there: Collection[str]) -> str:
     """The remedy for a name that nothing in the account has: the nearest one that something has."""
     return did_you_mean(name, there, _ALIKE) or "Create it, or correct its name"
-
-
-@cache
-def _sizes() -> Collection[str]:
-    return frozenset(name.partition(".")[2] for name in type_table.names())
 
 
 def name_in_arn(text: str) -> str:

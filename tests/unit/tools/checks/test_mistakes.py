@@ -124,6 +124,7 @@ def assert_first(found: list[Found], severity: str, path: str, word: str) -> Non
         ("error", "root_disk: {encrypted: true, kms_key_arn: bosh}", "root_disk/kms_key_arn", "alias/…"),
         ("error", "key_name: /home/me/.ssh/id_rsa", "key_name", "not its file"),
         ("warning", "key_name: bosh.pem", "key_name", "not its file"),
+        ("warning", "key_name: id_rsa.pub", "key_name", "not its file"),
         ("error", "key_name: '-----BEGIN EC PRIVATE KEY----- A1B2'", "key_name", ": a private key is not"),
         # one value in place of a hash, and YAML's booleans
         ("error", f"capacity_reservation: cr-{ID}", "capacity_reservation", f"Write {{id: cr-{ID}}}"),
@@ -156,6 +157,7 @@ def test_vm_type(check: Check, severity: str, properties: str, path: str, word: 
             "us-east-1",
         ),
         ("warning", "m5.large", "t3.samll", f"{IN_VM}/instance_type", "mean t3.small?"),
+        ("warning", "m5.large", "M5.large", f"{IN_VM}/instance_type", "mean m5.large?"),
         ("warning", "m5.large", "n1-standard-1", f"{IN_VM}/instance_type", "such as m5.large"),
         ("error", SUBNET_ID, f"vpc-{ID}", f"{IN_SUBNET}/subnet", "is the id of a VPC"),
         ("error", SUBNET_ID, SUBNET_ID[:-1], f"{IN_SUBNET}/subnet", "the id of a subnet"),

@@ -78,6 +78,8 @@ def test_addresses_of_aws(check: Check, route: Route, value: Any, severity: str,
     """An address that AWS keeps, and that BOSH may give to a VM, is an error; a static one is a warning."""
     config = changed(yaml.safe_load(KINDS), route, value)
     assert [each[:2] for each in check(config)] == [(severity, path)]
+    if route[-1] == "static":  # which the Director gives to no VM that asks for none
+        assert [each[0] for each in check(changed(config, (*route[:-1], "reserved"), []))] == ["warning"]
 
 
 @pytest.mark.parametrize(
@@ -118,6 +120,11 @@ def test_prefix(check: Check, values: dict[str, Any], remedy: str) -> None:
     found = [each for each in check(config) if each.severity == "error"]
     assert [each.path for each in found] == ([f"{AT_SUBNET}/prefix"] if remedy else [])
     assert remedy in "".join(each.text for each in found)
+
+
+def test_single_address(check: Check) -> None:
+    """A range of one address has no router: the Director refuses it."""
+    assert check(changed(yaml.safe_load(OWN), (*SUBNET, "range"), "10.0.0.1/32")) == []
 
 
 def test_part_of_a_subnet(check: Check) -> None:
@@ -229,14 +236,14 @@ MANIFEST: Any = {"instance_groups": [GROUP]}
 
 
 @pytest.mark.parametrize(
-    ("kind", "wrong"),
+    ("kind", "user", "wrong"),
     [
-        ("vm_types", {"ephemeral_disk": {"size": 1024, "iops": 9_000}}),
-        ("disk_types", {"type": 5}),
+        ("vm_types", "vm_type", {"ephemeral_disk": {"size": 1024, "iops": 9_000}}),
+        ("disk_types", "persistent_disk_type", {"type": 5}),
     ],
 )
-def test_unused(check: Check, kind: str, wrong: dict[str, Any]) -> None:
-    """What concerns only entries that the manifest does not use is a warning."""
+def test_unused(check: Check, kind: str, user: str, wrong: dict[str, Any]) -> None:
+    """What concerns only entries that the manifest does not use is a warning; a variable may use any."""
     own = yaml.safe_load(OWN)
     for index, severity in enumerate(("error", "warning")):
         config = own
@@ -245,6 +252,14 @@ def test_unused(check: Check, kind: str, wrong: dict[str, Any]) -> None:
         found = check(config, MANIFEST)
         assert {each[0] for each in found} == {severity}, found
         assert {each[0] for each in check(config)} == {"error"}
+        any_entry = changed(MANIFEST, ("instance_groups", 0, user), "((any))")
+        assert "error" in {each[0] for each in check(config, any_entry)}
+
+
+def test_form_of_what_is_unused(check: Check) -> None:
+    """What the Director does not read is an error, though the manifest does not use its entry."""
+    found = check(changed(yaml.safe_load(OWN), ("disk_types", 1, "disk_size"), "x"), MANIFEST)
+    assert [each[:2] for each in found] == [("error", "disk_types/large/disk_size")]
 
 
 OTHER: Any = {"name": "z9", "cpi": "vsphere", "cloud_properties": {"datacenters": [{"name": "dc"}]}}
@@ -435,12 +450,17 @@ MANAGED: Route = ("networks", 0, "subnets", 0)
     ],
 )
 def test_managed_network(check: Check, key: str, value: Any, path: str) -> None:
-    """What create_network or the Director refuses of a managed network is an error."""
+    """What create_network or the Director refuses of a managed network is an error, if it is used."""
     subnet = {"name": "0", "azs": ["z1", "z2", "z3"], "prefix": 32, "cloud_properties": {"vpc_id": "vpc-1"}}
     config = changed(yaml.safe_load(OWN), ("networks", 0, "managed"), value=True)
     config = changed(config, ("networks", 0, "subnets"), [subnet])
     assert check(config) == []
-    assert [each[:2] for each in check(changed(config, (*MANAGED, key), value))] == [("error", path)]
+    wrong = changed(config, (*MANAGED, key), value)
+    assert [each[:2] for each in check(wrong)] == [("error", path)]
+    wrong["networks"].append({**yaml.safe_load(OWN)["networks"][0], "name": "plain"})
+    wrong["compilation"]["network"] = "plain"
+    manifest = changed(MANIFEST, ("instance_groups", 0, "networks"), [{"name": "plain"}])
+    assert [each[:2] for each in check(wrong, manifest)] == [("warning", path)]
 
 
 def test_demand(tmp_path: Path, aws: AwsConfig) -> None:

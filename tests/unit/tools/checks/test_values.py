@@ -19,10 +19,10 @@ from bosh_aws_cpi.tools.checks.documents import Document
 from bosh_aws_cpi.tools.findings import Finding, Severity
 
 
-def found(**sections: Any) -> list[Finding]:
+def found(*, is_offline: bool = True, **sections: Any) -> list[Finding]:
     """Check a cloud config with some sections."""
     hashes = hashes_in(((Document("cloud-config.yml", sections).root, BoshCloudConfig),))
-    return list(property_values.findings(hashes, "us-east-1", is_offline=True))
+    return list(property_values.findings(hashes, "us-east-1", is_offline=is_offline))
 
 
 def of_vm(**properties: Any) -> list[Finding]:
@@ -36,6 +36,7 @@ def of_vm(**properties: Any) -> list[Finding]:
         (65_536 * 1024, {}, False),
         (16_384 * 1024 + 1, {"type": "gp2"}, True),
         (16_384 * 1024 + 1, {"type": "((type))"}, False),
+        (16_384 * 1024 + 1, {"type": 2}, False),
         (10**12, {"type": "((type))"}, True),
         ("((size))", {}, False),
     ],
@@ -49,6 +50,31 @@ def test_sizes(size: Any, kind: dict[str, Any], *, is_found: bool) -> None:
         assert (each.severity, f"EBS's limit of {AS_OF}" in each.what) == (Severity.ERROR, True)
 
 
+@pytest.mark.parametrize(
+    ("zone", "offline", "online"),
+    [
+        ("us-east-1a", "", ""),
+        ("us-east-1-bos-1a", "", ""),
+        ("use1-az1", "is not a zone's name", ""),
+        ("eu-west-1a", "is not in us-east-1", "is not in us-east-1"),
+    ],
+)
+def test_zones(zone: str, offline: str, online: str) -> None:
+    """A zone of another region is an error; whether another text is a zone, AWS says if it is asked."""
+    for is_offline, words in ((True, offline), (False, online)):
+        azs = [{"name": "z1", "cloud_properties": {"availability_zone": zone}}]
+        whats = [(each.severity, words in each.what) for each in found(is_offline=is_offline, azs=azs)]
+        assert whats == ([(Severity.ERROR, True)] if words else [])
+
+
+@pytest.mark.parametrize(("number", "is_found"), [(511, True), (512, False)])
+def test_mib(number: int, *, is_found: bool) -> None:
+    """A size for which EBS has no volume, or EC2 no VM, was probably meant in GiB."""
+    sizes = {"cpu": 1, "ram": number - 384, "ephemeral_disk_size": number}
+    groups = found(compilation={"vm_resources": sizes}, disk_types=[{"name": "a", "disk_size": number}])
+    assert [each.severity for each in groups] == [Severity.WARNING] * 3 * is_found
+
+
 def test_silent() -> None:
     """Known words, variables, and values of wrong types, which are reported elsewhere, have no finding."""
     options = {"http_tokens": "required", "http_endpoint": "enabled", "http_protocol_ipv6": "((state))"}
@@ -58,7 +84,7 @@ def test_silent() -> None:
         "credit_specification": {"cpu_credits": "standard"},
         "capacity_reservation": {"preference": "capacity-reservations-only"},
         "ephemeral_disk": {"type": ["gp3"], "size": 10_240},
-        "root_disk": "none",
+        "root_disk": {"size": True},
     }
     assert of_vm(**whole) == []
     assert found(vm_types=[{"name": "web", "cloud_properties": "((whole))"}]) == []
@@ -67,6 +93,13 @@ def test_silent() -> None:
 def words(model: type[Properties], key: str) -> Collection[str]:
     """Return the known words of a property."""
     return property_values.words_of(model.model_fields[key], key)
+
+
+def test_near() -> None:
+    """Of what there is in AWS, only a name that is very alike is proposed."""
+    names = {"bosh-web", "default"}
+    assert property_values.near_existing("bosh-wed", names) == "Did you mean bosh-web?"
+    assert property_values.near_existing("bosh-a", names) == "Create it, or correct its name"
 
 
 KNOWN: dict[str, Collection[str]] = {
