@@ -29,7 +29,9 @@ def checked_with(
 ) -> Findings:
     """Check a cloud config with a manifest that has these instance groups."""
     manifest = cpi.folder / "manifest.yml"
-    manifest.write_text(yaml.safe_dump({"name": "deployment", "instance_groups": groups}))
+    stemcells = [{"alias": "default", "os": "ubuntu-noble", "version": "latest"}]
+    deployed = {"name": "deployment", "stemcells": stemcells, "instance_groups": groups}
+    manifest.write_text(yaml.safe_dump(deployed))
     return checked(cpi, config, *arguments, "--manifest", str(manifest))
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from testbed.cloud import FakeAws
-from testbed.executable import Cpi, config
+from testbed.executable import DIRECTOR_UUID, Cpi, config
 from testbed.reservations import reserved
 from testbed.world import PUBLIC_KEY, World
 from tests.protocols import CpiWith
@@ -639,14 +639,16 @@ def test_silent_service(fake_aws: FakeAws, world: World) -> None:
     assert cpi.run("check", str(cpi.folder / "cloud-config.yml"), "--strict").returncode == 1
 
 
-def test_unreachable(world: World) -> None:
-    """If AWS can't be asked at all, the check fails, and says why."""
-    cpi = Cpi(config(NOWHERE))
+@pytest.mark.parametrize("others", [False, True])
+def test_unreachable(world: World, fake_aws: FakeAws, *, others: bool) -> None:
+    """If AWS can't be asked at all, or EC2 can't be, the check fails, and says why."""
+    of_others: dict[str, Any] = {"iam_endpoint": fake_aws.endpoint} if others else {}
+    cpi = Cpi(config(NOWHERE, **of_others))
     path = cpi.folder / "cloud-config.yml"
-    path.write_text(json.dumps(right(world)))
+    path.write_text(json.dumps(changed(right(world), (*PROPERTIES, "iam_instance_profile"), "bosh-vm")))
     answer = cpi.run("check", str(path))
     assert (answer.returncode, answer.stdout) == (2, b"")
-    assert "AWS has answered no call. " in answer.stderr
+    assert f"{'EC2' if others else 'AWS'} has answered no call. " in answer.stderr
     assert "the connection is refused" in answer.stderr
 
 
@@ -711,7 +713,7 @@ def test_dry_run_without_an_answer(
     assert len(calls) == ALL_CALLS - 1  # all but the second dry run, CreateVolume's
 
 
-@pytest.mark.parametrize("director", [(), ("--director", "1234")])
+@pytest.mark.parametrize("director", [(), ("--director", DIRECTOR_UUID)])
 def test_denied_by_tags(cpi: Cpi, world: World, fake_aws: FakeAws, director: tuple[str, ...]) -> None:
     """A policy that allows only resources with the Director's tag can be tried only for a known Director."""
     message = "You are not authorized to perform this operation. No identity-based policy allows the action"
@@ -722,7 +724,7 @@ def test_denied_by_tags(cpi: Cpi, world: World, fake_aws: FakeAws, director: tup
     assert [each["severity"] for each in found] == ["error" if director else "not checked"] * len(TYPES)
     (tried, *_) = [call["parameters"] for call in fake_aws.calls() if call["action"] == "RunInstances"]
     tags = {value for name, value in tried.items() if name.startswith("TagSpecification.1.Tag")}
-    assert ("bosh_director_uuid" in tags, "1234" in tags) == (True, bool(director))
+    assert ("bosh_director_uuid" in tags, DIRECTOR_UUID in tags) == (True, bool(director))
 
 
 def test_denied_disk(cpi: Cpi, world: World, fake_aws: FakeAws) -> None:

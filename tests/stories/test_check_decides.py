@@ -61,6 +61,8 @@ ONE_NIC = (("first", 1), ("second", 1))
 S1, S2, S3 = (f"subnet-0123456789abcdef{number}" for number in range(1, 4))
 NIC_GROUP = "nic_group '1' have different subnet ids"
 IO1 = "io1"
+WEB = "instance_groups/web"
+NO_SMAL = "cloud-config.yml (did you mean small?): BOSH refuses the deployment"
 NOTHING: list[tuple[str, str, str]] = []
 
 Row = tuple[Changes, list[Any] | None, list[tuple[str, str, str]]]
@@ -169,6 +171,79 @@ OFFLINE: dict[str, Row] = {
             ("error", f"{AT_SMALL}/root_disk", IO1),
             ("not checked", "instance_groups/web/networks/((network))/name", ""),
         ],
+    ),
+    # names that nothing has
+    "an unknown VM type": (
+        {(*PUBLIC, "root_disk"): NO_IOPS},
+        [group("smal", vm_extensions=["public"])],
+        [("not checked", f"{WEB}/vm_type", NO_SMAL), ("error", f"{AT_PUBLIC}/root_disk", IO1)],
+    ),
+    "an unknown VM type, beside networks that don't fit": (
+        {FIRST: network("first", 4, ("z1", S1)), SECOND: network("second", 6, ("z1", S2))},
+        [group("smal", *ONE_NIC, azs=("z1",))],
+        [("not checked", f"{WEB}/vm_type", NO_SMAL), ("error", f"{WEB}/networks", NIC_GROUP)],
+    ),
+    "an unknown VM type, which may give what an extension needs": (
+        {(*PUBLIC, FALLBACK): True},
+        [group("smal", vm_extensions=["public"])],
+        [("not checked", f"{WEB}/vm_type", NO_SMAL)],
+    ),
+    "a VM type that is a variable, beside networks that don't fit": (
+        {FIRST: network("first", 4, ("z1", S1)), SECOND: network("second", 6, ("z1", S2))},
+        [group("((type))", *ONE_NIC, azs=("z1",))],
+        [("not checked", f"{WEB}/vm_type", "((type))"), ("error", f"{WEB}/networks", NIC_GROUP)],
+    ),
+    "an unknown network": (
+        {(*SMALL, "root_disk"): NO_IOPS},
+        [group("small", "defualt", "other")],
+        [
+            ("not checked", f"{WEB}/networks/defualt/name", "no network 'defualt' in "),
+            ("not checked", f"{WEB}/networks/other/name", "no network 'other' in "),
+            ("error", f"{AT_SMALL}/root_disk", IO1),
+        ],
+    ),
+    "an unknown az of two": (
+        {(*SMALL, "spread"): True, (*OF_Z1, HOST): "dedicated"},
+        [group(azs=("z1", "z8"))],
+        [("not checked", f"{WEB}/azs/1", "no az 'z8' in "), ("error", f"{AT_SMALL}/spread", HOST)],
+    ),
+    "no known az": (
+        {(*SMALL, "spread"): True, (*OF_Z1, HOST): "dedicated", (*PUBLIC, "root_disk"): NO_IOPS},
+        [group(azs=("z8",), vm_extensions=["public"])],
+        [
+            ("not checked", f"{WEB}/azs/0", "no az 'z8' in "),
+            ("warning", f"{AT_SMALL}/spread", HOST),
+            ("error", f"{AT_PUBLIC}/root_disk", IO1),
+        ],
+    ),
+    "an unknown extension, which may give what the VM type needs": (
+        {(*SMALL, FALLBACK): True, (*PUBLIC, "spot"): True, (*SMALL, "root_disk"): NO_IOPS},
+        [group(vm_extensions=["pubic"])],
+        [
+            ("not checked", f"{WEB}/vm_extensions/0", "no vm_extension 'pubic' in "),
+            ("error", f"{AT_SMALL}/root_disk", IO1),
+        ],
+    ),
+    "an unknown disk type and stemcell": (
+        {},
+        [group(persistent_disk_type="big", stemcell="defualt")],
+        [
+            ("not checked", f"{WEB}/persistent_disk_type", "no disk_type 'big' in "),
+            ("not checked", f"{WEB}/stemcell", "no stemcell 'defualt' in "),
+        ],
+    ),
+    "unknown names of the compilation": (
+        {("compilation",): {"workers": 1, "network": "a", "az": "b", "vm_type": "c", "vm_extensions": ["d"]}},
+        None,
+        [
+            ("not checked", f"compilation/{key}", "BOSH refuses the deployment")
+            for key in ("network", "az", "vm_type", "vm_extensions/0")
+        ],
+    ),
+    "an unknown az of a subnet": (
+        {(*SUBNET, "azs"): ["z1", "z8"]},
+        None,
+        [("not checked", "networks/default/subnets/0/azs/1", "no az 'z8' in ")],
     ),
     # CPIs
     "a group in azs of two CPIs": (

@@ -127,11 +127,33 @@ def test_quoted_boolean(run: Callable[..., Answer]) -> None:
     assert answer.stderr == ""
 
 
-def test_no_stemcell(run: Callable[..., Answer]) -> None:
-    """A stemcell's CID that can be none is refused."""
-    answer = run(OWN, "--stemcell", "")
-    assert answer.returncode == 2
-    assert "is not a stemcell's CID" in answer.stderr
+@pytest.mark.parametrize(
+    ("argument", "value", "said"),
+    [
+        ("--stemcell", "", "is not a stemcell's CID"),
+        ("--stemcell", "ami-1", "--stemcell needs AWS, which --offline does not call"),
+        ("--director", "my-bosh", "must be the UUID that `bosh env` shows, not 'my-bosh'"),
+        ("--cpi", "", "must be a CPI's name"),
+    ],
+)
+def test_refused_arguments(run: Callable[..., Answer], argument: str, value: str, said: str) -> None:
+    """An argument without effect, or that can be no name of its kind, is refused."""
+    answer = run(OWN, argument, value)
+    assert (answer.returncode, answer.stdout) == (2, b"")
+    assert said in answer.stderr
+
+
+def test_counts(run: Callable[..., Answer]) -> None:
+    """The last line, and with --json the document, counts what was tried."""
+    managed = {"name": "m", "type": "manual", "managed": True, "subnets": [{"name": "a", "netmask_bits": 24}]}
+    whole = yaml.safe_load(OWN)
+    whole["networks"].append(managed)
+    whole["compilation"]["az"] = "((az))"
+    tried = run(yaml.safe_dump(whole), "--json").document["tried"]
+    vms = 1 + 3 * 3 * 2 + 2 * 3  # compilation; types, the extension in each az and subnet; subnets in azs
+    assert tried == {"vms": vms, "disks": 2, "networks": 1}
+    last = run(OWN).stdout.decode().splitlines()[-1]
+    assert last.endswith("file.yml offline: tried 13 VMs, 2 disks, 0 networks")
 
 
 def test_stdin(cpi: Cpi) -> None:

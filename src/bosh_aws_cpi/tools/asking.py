@@ -105,7 +105,7 @@ class Asker:
     def __init__(self, config: AwsConfig, *, again: str = "", keys_accepted: bool = False) -> None:
         self._config = config
         self._again = again
-        self._keys_accepted = keys_accepted
+        self._answered = {""} if keys_accepted else set()
         self._silent: dict[tuple[str, bool], tuple[str, str]] = {}
         self.not_checked: list[Finding] = []
         """What AWS did not answer, and why."""
@@ -113,7 +113,11 @@ class Asker:
     @property
     def are_keys_accepted(self) -> bool:
         """Whether AWS has answered a call, and so accepted the keys."""
-        return self._keys_accepted
+        return bool(self._answered)
+
+    def silence(self, service: str) -> tuple[str, str]:
+        """Why a service has answered no call, and the remedy; empty if it has, or was not called."""
+        return ("", "") if service in self._answered else self._silent.get((service, False), ("", ""))
 
     def attempt(self, service: str, call: Callable[[], Answer]) -> Answer | NoAnswer:
         """Call AWS once.
@@ -136,17 +140,17 @@ class Asker:
             if not self._again and (role := role_error(self._config, error)) is not None:
                 raise role from error
             if hasattr(error, errors.ELEMENT):  # AWS has answered, and may answer other calls
-                self._keys_accepted = True
+                self._answered.add(service)
                 return NoAnswer(error)
             if errors.is_timeout(error):  # else a person who waits sees nothing for minutes
                 log.logger.say(f"cpi: {service} does not answer in time, and is not asked again")
-            if not self._keys_accepted and (wrong := _unknown_region(self._config, service)):
+            if not self._answered and (wrong := _unknown_region(self._config, service)):
                 raise AccessError(wrong) from error
             return NoAnswer(
                 error,
                 explain_no_answer(service, error) if isinstance(error, translation.NO_ANSWER_ERRORS) else "",
             )
-        self._keys_accepted = True
+        self._answered.add(service)
         return answer
 
     def ask(
@@ -184,7 +188,7 @@ class Asker:
             except CloudError as error:
                 if problems is None:
                     raise
-                self._keys_accepted = True
+                self._answered.add(service)
                 problems.append(problem_of(error, what))
                 return None
             if not isinstance(answer, NoAnswer):
@@ -228,9 +232,9 @@ class Asker:
             raise role from error
         if not is_error_of_aws(error):
             return NoAnswer(error, explain_no_answer(service, error))
-        if speaks_of_keys(error) and not self._keys_accepted:
+        if speaks_of_keys(error) and not self._answered:
             raise keys_error(self._config, error) from error
-        self._keys_accepted = True
+        self._answered.add(service)
         return NoAnswer(error)
 
 

@@ -15,7 +15,7 @@ from bosh_aws_cpi.jsontext import Json
 from bosh_aws_cpi.plan import vm_sizes
 from bosh_aws_cpi.plan.vm_sizes import VmSize
 from bosh_aws_cpi.tools import command
-from bosh_aws_cpi.tools.checks import account_findings, file_findings, property_values
+from bosh_aws_cpi.tools.checks import account_findings, file_findings, property_values, references, requests
 from bosh_aws_cpi.tools.checks.bosh_models import LISTS, BoshCloudConfig, BoshHash, Manifest, keys_in
 from bosh_aws_cpi.tools.checks.bosh_rules import SIMILAR, likeness
 from bosh_aws_cpi.tools.checks.cloud_config import Files
@@ -25,6 +25,7 @@ from bosh_aws_cpi.tools.checks.lookups import Account
 from bosh_aws_cpi.tools.checks.request_findings import Trial
 from bosh_aws_cpi.tools.findings import Finding, Severity, document, in_file, lines, sort_distinct, status
 
+_NOUNS: Final = {"vms": "VM", "disks": "disk", "networks": "network"}
 _CLOUD_CONFIG: Final = "a cloud config"
 _CREATE_ENV: Final = "a manifest for create-env"
 _DEPLOYMENT: Final = "a deployment manifest"
@@ -84,12 +85,15 @@ def main(arguments: list[str]) -> int:
         help="a stemcell from which VMs are created: ami-…; EC2 is then asked for dry runs; may be repeated",
     )
     parser.add_argument(
-        "--director", metavar="UUID", help="the Director's UUID (bosh env), if a policy compares its tag"
+        "--director",
+        metavar="UUID",
+        type=command.uuid,
+        help="the Director's UUID (bosh env), if a policy compares its tag",
     )
     parser.add_argument(
         "--cpi",
         metavar="NAME",
-        default="",
+        type=_name,
         help="the CPI's name in the CPI config, if azs name several: only its azs are checked",
     )
     parser.add_argument(
@@ -106,8 +110,16 @@ def _stemcell(text: str) -> str:
     return text
 
 
+def _name(text: str) -> str:
+    if not text:
+        raise argparse.ArgumentTypeError("must be a CPI's name: without one, leave --cpi out")
+    return text
+
+
 def _check(given: argparse.Namespace) -> int:
     names = [*given.files, *given.manifest]
+    if given.offline and given.stemcell:
+        raise CloudError("--stemcell needs AWS, which --offline does not call: leave one of them out")
     if [given.config, *names].count(loading.STDIN) > 1:
         raise CloudError("only one file can be - (stdin): give the others by their paths")
     if len(given.manifest) > 1:
@@ -122,13 +134,18 @@ def _check(given: argparse.Namespace) -> int:
         log.set_level("error")  # a finding says once, with its place, what the methods log for each VM
     properties = cloud_properties(read)
     section = properties.get("aws") or {}
-    files, wrong = read_files(given.files, next(iter(given.manifest), None), given.cpi, config.aws, section)
+    files, wrong = read_files(
+        given.files, next(iter(given.manifest), None), given.cpi or "", config.aws, section
+    )
     account = Account(files.aws, is_offline=given.offline)
     config = config.replace(director_uuid=given.director)
     all_found = [*unknown_keys(properties), *wrong, *findings(files, config, account, given.stemcell)]
     found = sort_distinct(in_file(each, given.config) for each in all_found)
-    closing = f"Checked {', '.join(names)}{' offline' if given.offline else ''}"
-    shown = command.show(document(found, {"files": names}), lines(found, closing), as_json=given.json)
+    tried = requests.count(files)
+    counts = ", ".join(log.pluralize(number, _NOUNS[kind]) for kind, number in tried.items())
+    closing = f"Checked {', '.join(names)}{' offline' if given.offline else ''}: tried {counts}"
+    more = {"files": names, "tried": tried}
+    shown = command.show(document(found, more), lines(found, closing), as_json=given.json)
     return shown or status(found, is_strict=given.strict)
 
 
@@ -152,6 +169,7 @@ def findings(
         *of_sizes,
         *property_values.of_keys(files.aws),
         *file_findings.findings(files, is_offline=account.is_offline),
+        *references.unknown_names(files),
         *account_findings.crowded_groups(files),
         *trial.findings(),
         *(account_findings.findings(files, account) if not account.is_offline else ()),

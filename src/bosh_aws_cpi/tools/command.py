@@ -6,7 +6,9 @@ import re
 import sys
 import time
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from typing import Final, NoReturn, TextIO
+from uuid import UUID
 
 from bosh_aws_cpi import interrupts, log
 from bosh_aws_cpi.aws.sdk.translation import translate
@@ -86,6 +88,13 @@ def parser(name: str, description: str, zero: str, one: str) -> argparse.Argumen
     created.add_argument("config", metavar="CONFIG_PATH", help=help_)
     created.add_argument("--json", action="store_true", help="print one JSON document")
     return created
+
+
+def uuid(text: str) -> str:
+    """Read an argument that is a Director's UUID."""
+    with suppress(ValueError):
+        return str(UUID(text.strip()))
+    raise argparse.ArgumentTypeError(f"must be the UUID that `bosh env` shows, not '{text}'")
 
 
 def run(

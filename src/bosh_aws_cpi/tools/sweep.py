@@ -9,7 +9,6 @@ from functools import partial
 from itertools import zip_longest
 from textwrap import wrap
 from typing import TYPE_CHECKING, Final
-from uuid import UUID
 
 from bosh_aws_cpi import interrupts, log
 from bosh_aws_cpi.aws import (
@@ -199,7 +198,7 @@ def main(arguments: list[str]) -> int:
     parser.add_argument(
         "--director",
         required=True,
-        type=_uuid,
+        type=command.uuid,
         metavar="UUID",
         help="the Director that owns the resources",
     )
@@ -223,13 +222,6 @@ def main(arguments: list[str]) -> int:
             help=f"with --delete: delete this {what} too, if it is a stray; may be repeated",
         )
     return command.run(parser, arguments, _sweep)
-
-
-def _uuid(text: str) -> str:
-    """The UUID of a Director."""
-    with suppress(ValueError):
-        return str(UUID(text.strip()))
-    raise argparse.ArgumentTypeError(f"must be the UUID that `bosh env` shows, not '{text}'")
 
 
 def _hours(text: str) -> float:

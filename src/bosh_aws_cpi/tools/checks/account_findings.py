@@ -31,6 +31,7 @@ from bosh_aws_cpi.tools.checks.cloud_config import Files
 from bosh_aws_cpi.tools.checks.documents import Node
 from bosh_aws_cpi.tools.checks.lookups import Account
 from bosh_aws_cpi.tools.checks.property_values import name_in_arn, near_existing, near_type
+from bosh_aws_cpi.tools.checks.references import names_in
 from bosh_aws_cpi.tools.checks.requests import AWS, ZONE, Refusal
 from bosh_aws_cpi.tools.findings import Finding, Severity
 
@@ -180,6 +181,8 @@ def crowded_groups(files: Files) -> Iterator[Finding]:
             zone = case.properties.get(requests.ZONE)
             zones.setdefault(case.user, set()).add(text_of(zone) or str(id(zone)))
     for user, there in zones.items():
+        if any(files.find("azs", name) not in files.own_azs for name in names_in(user.get("azs"))):
+            continue  # others of its VMs are elsewhere
         count, room = user.get("instances"), MAX_RUNNING * len(there)
         swapped, doubled = (2, f", which {_SWAP} doubles for an update") if _is_swapped(user) else (1, "")
         if count is not None and isinstance(count.value, int) and count.value * swapped > room:
@@ -242,7 +245,7 @@ def demand(files: Files) -> Iterator[tuple[str, Counter[tuple[str, str]]]]:
         count = case.user.get("workers") or case.user.get("instances")
         given = case.cloud_properties
         is_apart = case.properties.keys() & {"dedicated_host", "capacity_reservation"}
-        if is_apart or text_of(case.user.get("lifecycle")) == "errand":
+        if is_apart or "instance_type" in case.unknown or text_of(case.user.get("lifecycle")) == "errand":
             continue
         if count is not None and isinstance(count.value, int):
             who = "compilation.workers" if case.user is files.compilation else "the instance groups"

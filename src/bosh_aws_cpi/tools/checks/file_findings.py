@@ -11,7 +11,7 @@ from bosh_aws_cpi.properties.stemcell import kind_of
 from bosh_aws_cpi.properties.types import Properties
 from bosh_aws_cpi.properties.vm import MetadataOptions
 from bosh_aws_cpi.properties.vm_disks import EphemeralDisk, RootDisk
-from bosh_aws_cpi.tools.checks import addresses, configuration, property_values, requests
+from bosh_aws_cpi.tools.checks import addresses, configuration, property_values, references, requests
 from bosh_aws_cpi.tools.checks.bosh_models import BoshCloudConfig, BoshHash, CreateEnv, Manifest
 from bosh_aws_cpi.tools.checks.bosh_rules import BOSH_CLI, DIRECTOR, hashes_in, keys_of, name_of, text_of
 from bosh_aws_cpi.tools.checks.cloud_config import Files
@@ -33,14 +33,6 @@ _DEFAULTS: Final[dict[type[Properties], str]] = {
 }
 _OF_ANY: Final = ("vm_types", "vm_extensions", "disk_types")
 """Sections whose entries don't say which CPI they are for."""
-_USED: Final = {
-    "vm_types": ("vm_type",),
-    "vm_extensions": ("vm_extensions",),
-    "disk_types": ("persistent_disk_type", "persistent_disks"),
-    "networks": ("networks", "network"),
-    "azs": ("azs", "az"),
-}
-"""The keys of an instance group, or of the compilation, that name entries of the sections."""
 
 
 def findings(files: Files, *, is_offline: bool) -> Iterator[Finding]:
@@ -145,21 +137,19 @@ _OF_ENTRY: Final = 2
 
 @cache
 def _unused(files: Files) -> frozenset[tuple[object, ...]]:
-    """The file and the route of each entry that nothing is known to use; none if a user may name any."""
+    """The file and the route of each entry that nothing uses; none of a section with an unknown name."""
     others = {name_of(az) for az in files.azs_of_others}
-    azs_of = [(user, _texts(user.get("azs")) | _texts(user.get("az"))) for user in files.users]
+    azs_of = [(user, _names(user, "azs")) for user in files.users]
     own = [user for user, azs in azs_of if not azs or not azs <= others]
     found: set[tuple[object, ...]] = set()
-    for section in _USED if files.manifest is not None else _OF_ANY if others else ():
-        names = {text for user in own for key in _USED[section] for text in _texts(user.get(key))}
-        entries = files.lists[section] if "" not in names else []
-        found |= {(each.document.name, *each.route) for each in entries if name_of(each) not in names}
+    for section in references.KEYS if files.manifest is not None else _OF_ANY if others else ():
+        names = {name for user in own for name in _names(user, section)}
+        if "" not in names and names <= {*map(name_of, files.lists[section])}:
+            unused = (each for each in files.lists[section] if name_of(each) not in names)
+            found |= {(each.document.name, *each.route) for each in unused}
     return frozenset(found)
 
 
-def _texts(node: Node | None) -> set[str]:
-    """All texts in a value; "" for those that are not known."""
-    if node is None or node.value is None:
-        return set()
-    inner = node.entries() if isinstance(node.value, list | dict) else []
-    return {text for each in inner for text in _texts(each)} if inner else {text_of(node)}
+def _names(user: Node, section: str) -> set[str]:
+    """The entries of a section that a user names; "" stands for one that is not known."""
+    return {text_of(name) for key in references.KEYS[section] for name in references.names_in(user.get(key))}

@@ -98,10 +98,12 @@ class Account:
         """Return a finding for each lookup without an answer.
 
         Raises:
-            CloudError: It has answered nothing.
+            CloudError: AWS has answered nothing, or EC2, without which little is checked.
         """
         found = self._asker.not_checked
-        if found and not self._asker.are_keys_accepted:
-            texts = ["AWS has answered no call", found[0].what, found[0].remedy]
-            raise CloudError(". ".join(filter(None, texts)))
+        silence = self._asker.silence("ec2")
+        if any(silence) or (found and not self._asker.are_keys_accepted):
+            of_all = not self._asker.are_keys_accepted
+            who, why = ("AWS", (found[0].what, found[0].remedy)) if of_all else ("EC2", silence)
+            raise CloudError(". ".join(filter(None, [f"{who} has answered no call", *why])))
         return found

@@ -88,7 +88,7 @@ class Trial:
         """Find what is wrong with a request, as far as it fixes that; equal requests are tried once."""
         if request.is_open:
             return []
-        asked = repr((request.method, request.cloud_properties, request.documents, request.has_defaults))
+        asked = repr((request.method, request.cloud_properties, request.documents, request.is_whole))
         if self._account.is_offline and len(request.documents) <= 1:  # any zone and subnet is as good
             asked = _PLACE.sub("", asked)
         if asked not in self._refused:
@@ -132,7 +132,7 @@ class Trial:
     def _plan(self, request: Request, wanted: WantedVm, image: Image, wrong: Iterable[str]) -> list[Refusal]:
         """What gather, plan and a dry run find, if the stemcell is this AMI."""
         review, known = Review(), {"stemcell": image, "instance_type": self._facts}
-        unasked = [*wrong, *([] if request.has_defaults else ["aws.default_security_groups"])]
+        unasked = [*wrong, *([] if request.is_whole else ["aws.default_security_groups"])]
         known = {**dict.fromkeys(unasked), **known, "subnets": self._subnets(wanted)}
         facts = gather(self._cloud, wanted, self._ask_in(review, known))
         of_things = [*account_findings.of_vm(wanted, facts, self._config.aws, self._account, self._types)]

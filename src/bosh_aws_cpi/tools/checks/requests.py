@@ -6,8 +6,8 @@ deployment_plan/merged_cloud_properties.rb). Of a manifest for `bosh create-env`
 its only subnet.
 """
 
+from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from collections.abc import Set as AbstractSet
 from functools import cached_property
 from typing import Final
 
@@ -22,6 +22,7 @@ from bosh_aws_cpi.tools.checks.bosh_models import VmResources
 from bosh_aws_cpi.tools.checks.bosh_rules import hashes, keys_of, name_of, text_of
 from bosh_aws_cpi.tools.checks.cloud_config import Files, type_of, zones_of
 from bosh_aws_cpi.tools.checks.documents import VARIABLE, Node
+from bosh_aws_cpi.tools.checks.references import names_in
 from bosh_aws_cpi.tools.findings import Finding, Place, Severity
 
 Networks = Mapping[str, tuple[Json, Node]]
@@ -63,6 +64,7 @@ class Request(Entity):
         sized: The cloud properties that the CPI chooses for ``vm_resources``.
         entry: The entry that is judged alone, because no request is known to use it.
         unknown: The properties that something else may set.
+        is_whole: Whether its VM type and az are known; else the configuration's defaults may not be for it.
         method: The CPI's method.
     """
 
@@ -74,6 +76,7 @@ class Request(Entity):
     sized: Mapping[str, object] = EMPTY
     entry: Node | None = None
     unknown: Collection[str] = ()
+    is_whole: bool = True
     method: str = "create_vm"
 
     @cached_property
@@ -87,11 +90,6 @@ class Request(Entity):
         known = {key: each.value for key, each in self.properties.items() if not each.has_variables}
         is_typed = "instance_type" in self.properties or "instance_type" not in self.unknown
         return {**({} if is_typed else {"instance_type": VARIABLE}), **self.sized, **known}
-
-    @property
-    def has_defaults(self) -> bool:
-        """Whether the configuration's defaults are for it; not known of an extension or subnet."""
-        return self.entry is None or self.entry.route[0] == "vm_types"
 
     @property
     def documents(self) -> Json:
@@ -116,7 +114,7 @@ class Request(Entity):
             if self.entry is not None and is_of_network and self.entry not in networks:
                 return False
         given = (key == "networks" or self.node_of(key) for key in self._parts(problem))
-        return self.has_defaults or any(given)
+        return self.is_whole or any(given)
 
     @property
     def is_open(self) -> bool:
@@ -212,6 +210,12 @@ def of_files(files: Files) -> Iterator[Alternatives]:
     yield from () if files.is_for_create_env else _of_unused(files)
 
 
+def count(files: Files) -> dict[str, int]:
+    """The numbers of VMs, disks and networks that are tried, each VM in each of its azs and subnets."""
+    methods = Counter(each.method for tried in of_files(files) for each in tried if not each.is_open)
+    return {f"{kind}s": methods[f"create_{kind}"] for kind in ("vm", "disk", "network")}
+
+
 def of_deployment(files: Files) -> Iterator[Request]:
     """The requests for VMs that are certain: of instance groups, of the compilation, of create-env's VM."""
     for group in files.groups:
@@ -234,30 +238,50 @@ def _networks_of(files: Files, group: Node) -> list[tuple[Node, Node]]:
 def _of_user(
     files: Files, node: Node, shown: str, networks: Sequence[tuple[Node, Node]]
 ) -> Iterator[Request]:
+    """The requests for a user's VMs, one for each az and subnet: what is not known may give any property."""
     own = files.find("vm_types", node.get("resource_pool") or node.get("vm_type"))
     sized = sized_properties(files, node)[0] if node.get("vm_resources") is not None else {}
     if own is None and not sized:
         own = node if node.get("cloud_properties") is not None else None
-    if own is None and not sized:
-        return
-    names = node.get("vm_extensions")
-    found = [files.find("vm_extensions", each) for each in names.entries()] if names is not None else []
-    extensions = [each for each in found if each is not None]
+    names = [*names_in(node.get("vm_extensions"))]
+    extensions = [each for name in names if (each := files.find("vm_extensions", name)) is not None]
     if shown and extensions:
         shown += " with vm_extensions " + ", ".join(f"'{name_of(each)}'" for each in extensions)
-    for az in _azs(files, node):
-        entries = [each for each in (az, own, *extensions) if each is not None] or [node]
-        for documents in _networks_in(files, networks, az):
-            yield Request(entries, node, shown, documents, files.tags, sized)
+    azs, is_az_known = _azs(files, node)
+    has_type = own is not None or bool(sized)
+    entries = [each for each in (own, *extensions) if each is not None]
+    for az in azs:
+        unknown = _unknown(
+            files,
+            az,
+            entries,
+            has_az=is_az_known,
+            has_type=has_type,
+            has_extensions=len(names) == len(extensions),
+        )
+        given = [each for each in (az, *entries) if each is not None] or [node]
+        for documents in _networks_in(files, networks, az) if is_az_known else [EMPTY]:
+            yield Request(
+                given,
+                node,
+                shown,
+                documents,
+                files.tags,
+                sized,
+                unknown=unknown,
+                is_whole=has_type and is_az_known,
+            )
 
 
-def _azs(files: Files, node: Node) -> Sequence[Node | None]:
-    """The azs of this CPI that a group or the compilation names; None for one that names none."""
-    azs = node.get("az" if node is files.compilation else "azs")
-    if azs is None:
-        return [None]
-    named = [files.find("azs", each) for each in (azs.entries() if isinstance(azs.value, list) else [azs])]
-    return [each for each in named if each is not None and each not in files.azs_of_others]
+def _azs(files: Files, node: Node) -> tuple[Sequence[Node | None], bool]:
+    """The azs of this CPI that a group or the compilation names, and whether they are known.
+
+    There is a None for one that names none, or none that is known.
+    """
+    names = [*names_in(node.get("az" if node is files.compilation else "azs"))]
+    named = [each for name in names if (each := files.find("azs", name)) is not None]
+    own = [each for each in named if each not in files.azs_of_others]
+    return own if named else [None], bool(named) or not names
 
 
 def _networks_in(files: Files, networks: Sequence[tuple[Node, Node]], az: Node | None) -> Iterator[Networks]:
@@ -323,39 +347,74 @@ def _of_unused(files: Files) -> Iterator[Alternatives]:
     """The VM types, extensions and subnets that no request is known to use: each alone, in each az."""
     azs: Sequence[Node | None] = files.own_azs if files.lists["azs"] else [None]
     types, extensions = files.lists["vm_types"], files.lists["vm_extensions"]
-    known = [*of_deployment(files)] if files.manifest is not None else []
+    known = [each for each in of_deployment(files) if each.is_whole] if files.manifest is not None else []
     used = {node for each in known for node in (*each.entries, *(it for _, it in each.networks.values()))}
     alone: dict[Node, Networks] = {
         subnet: dict([named])
         for network, subnet in files.subnets
         if _is_alone(subnet) and (named := _network(files, network, network, subnet)) is not None
     }
-    of_extensions = {key for each in extensions for key in each.properties}
-    of_extensions |= {ZONE} if "azs" in files.open_lists else set()
-    of_all = of_extensions.union(*(each.properties for each in types))
-    of_vm = VmProperties.model_fields.keys()
-    of_subnet = {*REQUIRED} if types and "vm_types" not in files.open_lists else of_vm
     for entry in (each for each in (*types, *extensions, *alone) if each not in used):
+        own = [entry] if entry not in alone else []
         for az in azs:
-            given = az.properties.keys() if az is not None else set()
-            if entry in alone:
-                others, networks = of_all | (of_subnet - given), [alone[entry]] if _serves(entry, az) else []
-            else:
-                others = of_extensions if entry in types else of_all | (of_vm - given)
-                networks = [each for subnet, each in alone.items() if _serves(subnet, az)] or [EMPTY]
-            if networks:
-                yield [_alone(files, entry, az, others, each) for each in networks]
+            unknown = _unknown(files, az, own, has_type=entry in types, is_subnet=not own)
+            networks = [each for subnet, each in alone.items() if _serves(subnet, az)] or [EMPTY]
+            if not own:
+                networks = [alone[entry]] if _serves(entry, az) else []
+            entries = [*([az] if az is not None else []), *own]
+            requests = [
+                Request(
+                    entries,
+                    entry,
+                    networks=each,
+                    tags=files.tags,
+                    entry=entry,
+                    unknown=unknown,
+                    is_whole=entry in types,
+                )
+                for each in networks
+            ]
+            if requests:
+                yield requests
 
 
-def _alone(
-    files: Files, entry: Node, az: Node | None, others: AbstractSet[str], networks: Networks
-) -> Request:
-    """The request of an entry in an az, if others may give some properties, but no other of its own."""
-    own = {*entry.properties} if entry.route[0] != "networks" else set()
-    own |= {"instance_type_fallbacks"} if "instance_type" in own else set()  # these cure nothing in a type
-    entries = [each for each in (az, entry if entry.route[0] != "networks" else None) if each is not None]
-    unknown = frozenset(others - own)
-    return Request(entries, entry, networks=networks, tags=files.tags, entry=entry, unknown=unknown)
+def _unknown(
+    files: Files,
+    az: Node | None,
+    own: Sequence[Node],
+    *,
+    has_az: bool = True,
+    has_type: bool = True,
+    has_extensions: bool = False,
+    is_subnet: bool = False,
+) -> frozenset[str]:
+    """The properties that the part of a request that is not known may give.
+
+    Args:
+        files: The files, whose other entries may be that part.
+        az: The az, if it is known.
+        own: The VM type and the extensions that are known: nothing else gives what they give.
+        has_az: Whether the az is known.
+        has_type: Whether the VM type is known.
+        has_extensions: Whether all extensions are known.
+        is_subnet: Whether only a subnet is known: its VM has a type of the files, if these have any.
+    """
+    types, extensions = files.lists["vm_types"], files.lists["vm_extensions"]
+    unknown: set[str] = set()
+    if not has_extensions:
+        unknown.update(*(each.properties for each in extensions))
+        unknown |= {ZONE} if "azs" in files.open_lists else set()
+    if not has_type:
+        is_listed = is_subnet and types and "vm_types" not in files.open_lists
+        given = az.properties.keys() if az is not None else set()
+        unknown |= ({*REQUIRED} if is_listed else VmProperties.model_fields.keys()) - given
+        unknown.update(*(each.properties for each in types))
+    if not has_az:
+        unknown |= VmProperties.model_fields.keys()
+    fixed = {key for each in own for key in each.properties}
+    if "instance_type" in fixed:  # its fallbacks cure nothing in it
+        fixed.add("instance_type_fallbacks")
+    return frozenset(unknown - fixed)
 
 
 def _is_alone(subnet: Node) -> bool:

@@ -100,6 +100,15 @@ def test_spread(check: Check, zones: tuple[str, str], instances: int, words: str
     assert not [each for each in check(config, manifest) if "spread: " in each.text]
 
 
+def test_spread_elsewhere(check: Check) -> None:
+    """A group that also has azs which are not known, or another CPI's, may have more VMs."""
+    config = changed(CONFIG, ("vm_types", 1, "cloud_properties", "spread"), value=True)
+    config = changed(config, ("azs", 3), {"name": "z9", "cpi": "vsphere"})
+    for azs, count in ((["z1"], 1), (["z1", "z9"], 0), (["z1", "z8"], 0), (["z8", "((az))"], 0)):
+        found = check(config, changed(MANIFEST, (*WORKER, "azs"), azs))
+        assert len([each for each in found if "spread: " in each.text]) == count, azs
+
+
 SWAP = {"vm_strategy": "create-swap-delete"}
 
 
