@@ -1,6 +1,9 @@
-"""What is read of an instance, and each refusal to skip the shutdown."""
+"""What is read of an instance, and each refusal to end it, or to skip its shutdown."""
 
 from typing import Any
+
+import pytest
+from botocore.exceptions import ClientError
 
 from bosh_aws_cpi.aws import instances
 from bosh_aws_cpi.model import Nic, StateReason
@@ -62,3 +65,13 @@ def test_shutdown_that_is_not_skipped(ec2: Stub) -> None:
         ec2.lay("terminate_instances", code, **OF_VM, SkipOsShutdown=True)
         ec2.lay("terminate_instances", {}, **OF_VM)
         instances.terminate(ec2.client, VM, skips_shutdown=True)
+
+
+@pytest.mark.usefixtures("clock")
+def test_discard_that_is_refused(ec2: Stub) -> None:
+    """The refusal is the error while the instance stays; one that was ending before is waited for."""
+    ec2.lay("terminate_instances", *["UnauthorizedOperation"] * 2, **OF_VM)
+    ec2.lay("describe_instances", *looks.instances("running", "shutting-down", "terminated"), **OF_VM)
+    with pytest.raises(ClientError, match="UnauthorizedOperation"):
+        instances.discard(ec2.client, VM)
+    instances.discard(ec2.client, VM)

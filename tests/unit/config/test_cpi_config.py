@@ -127,6 +127,13 @@ def test_other_sections() -> None:
     assert parse(agent=None, registry=None, debug=None).agent == {}
 
 
+@pytest.mark.parametrize("request_id", ["", None, 7])
+def test_no_request_id(request_id: object) -> None:
+    """An id that tells no request from another is none: two calls with it must not share what they create."""
+    assert parse(context={"request_id": request_id}).request_id is None
+    assert parse(context={"request_id": "cpi-7"}).request_id == "cpi-7"
+
+
 @pytest.mark.parametrize(
     ("aws", "looks"),
     [
