@@ -78,10 +78,10 @@ class Files(Entity):
 
     @cached_property
     def groups(self) -> list[Node]:
-        """The instance groups: of the manifest, or the one of create-env, of which bosh-cli takes one."""
+        """The instance groups: of the manifest, or those of create-env, of which bosh-cli accepts one."""
         if self.is_for_create_env:
             root = self.documents[0].root
-            return [each for key in ("instance_groups", "jobs") for each in hashes(root.get(key))][:1]
+            return [each for key in ("instance_groups", "jobs") for each in hashes(root.get(key))]
         return hashes(self.manifest.root.get("instance_groups")) if self.manifest is not None else []
 
     @property
@@ -114,10 +114,10 @@ class Files(Entity):
 
     @cached_property
     def _named(self) -> dict[str, dict[str, Node]]:
-        return {key: {name_of(each): each for each in reversed(nodes)} for key, nodes in self.lists.items()}
+        return {key: {name_of(each): each for each in nodes} for key, nodes in self.lists.items()}
 
     def find(self, key: str, node: Node | None) -> Node | None:
-        """The entry of a list that a value names; the first one, if there are several."""
+        """The entry of a list that a value names; of several, which the Director refuses, one."""
         name = text_of(node)
         return self._named[key].get(name) if name else None
 
@@ -127,14 +127,11 @@ class Files(Entity):
         found = []
         for network in self.lists["networks"]:
             kind, subnets = type_of(network), network.get("subnets")
-            if kind == "dynamic" and subnets is None:
+            if kind == "dynamic" and (subnets is None or self.is_for_create_env):
                 found.append((network, network))
-            elif kind in {"manual", "dynamic"} and self.is_for_create_env:  # bosh-cli: network.go, Interface
-                found += [
-                    (network, each) for each in (hashes(subnets)[:1] if kind == "manual" else [network])
-                ]
             elif kind in {"manual", "dynamic"}:
-                found += [(network, each) for each in hashes(subnets)]
+                read = 1 if self.is_for_create_env else None  # bosh-cli: network.go, Interface
+                found += [(network, each) for each in hashes(subnets)[:read]]
         return [(network, each) for network, each in found if each not in self.others]
 
     @cached_property

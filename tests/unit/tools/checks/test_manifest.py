@@ -241,6 +241,28 @@ def test_create_env(check: Check, route: Route, value: Any, path: str, source: s
     assert [(each.path, each.source) for each in found] == [(path, source)]
 
 
+def test_jobs_of_create_env(check: Check) -> None:
+    """The instance group of create-env may be in jobs."""
+    manifest = yaml.safe_load(CREATE_ENV)
+    manifest["jobs"] = manifest.pop("instance_groups")
+    assert check(manifest) == []
+    found = check(changed(manifest, ("jobs", 0, "networks", 0, "static_ips"), ["10.0.0.2"]))
+    assert "jobs/bosh/networks/private/static_ips/0" in {each.path for each in found}
+
+
+def test_subnets_of_create_env(check: Check) -> None:
+    """create-env reads the first subnet of a network alone."""
+    second = {"range": "10.0.1.0/24", "gateway": "10.0.9.1", "cloud_properties": {}}
+    manifest = changed(yaml.safe_load(CREATE_ENV), (*NET, "subnets", 1), second)
+    assert check(manifest) == []
+
+
+def test_addresses_of_another_network(check: Check) -> None:
+    """AWS keeps addresses in the subnets of the network that has them."""
+    manifest = changed(yaml.safe_load(CREATE_ENV), (*GROUP, "networks", 1, "static_ips"), ["10.0.0.2"])
+    assert check(manifest) == []
+
+
 MBUS: Route = ("cloud_provider", "mbus")
 PROPERTIES: Route = ("cloud_provider", "properties")
 AWS: Route = (*PROPERTIES, "aws")

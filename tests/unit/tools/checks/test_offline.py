@@ -281,6 +281,8 @@ def test_other_cpi(check: Check) -> None:
     assert check(SEVERAL, {"instance_groups": [{**GROUP, "azs": ["z9"]}]}) == found
     static = changed(SEVERAL, (*SUBNET[:3], 1, "static"), ["10.9.0.2"])  # AWS would keep it
     assert check(changed(static, ("compilation", "az"), "z9")) == found
+    shared = changed(changed(SEVERAL, (*SUBNET, "azs"), ["z1", "z9"]), (*SUBNET, "gateway"), "10.0.0.0")
+    assert ("error", f"{AT_SUBNET}/gateway") in [each[:2] for each in check(shared)]
     zone = ("azs", 0, "cloud_properties", "availability_zone")
     assert ("error", "azs/z1/cloud_properties/availability_zone") in [
         each[:2] for each in check(changed(SEVERAL, zone, "us-east-1"))
