@@ -70,8 +70,9 @@ def test_shutdown_that_is_not_skipped(ec2: Stub) -> None:
 @pytest.mark.usefixtures("clock")
 def test_discard_that_is_refused(ec2: Stub) -> None:
     """The refusal is the error while the instance stays; one that was ending before is waited for."""
-    ec2.lay("terminate_instances", *["UnauthorizedOperation"] * 2, **OF_VM)
-    ec2.lay("describe_instances", *looks.instances("running", "shutting-down", "terminated"), **OF_VM)
+    for shown in (["running"], ["shutting-down", "shutting-down", "terminated"]):
+        ec2.lay("terminate_instances", "UnauthorizedOperation", **OF_VM)
+        ec2.lay("describe_instances", *looks.instances(*shown), **OF_VM)
     with pytest.raises(ClientError, match="UnauthorizedOperation"):
         instances.discard(ec2.client, VM)
     instances.discard(ec2.client, VM)
