@@ -17,23 +17,26 @@ CODES = {
     "i-": "InvalidInstanceID.NotFound",
     "vol-": "InvalidVolume.NotFound",
     "snap-": "InvalidSnapshot.NotFound",
+    "ami-": "InvalidAMIID.NotFound",
 }
 
 
 class Things(NamedTuple):
-    """A VM, a disk that it has, one that nobody has, and a snapshot.
+    """A VM, a disk that it has, one that nobody has, a snapshot, and a stemcell.
 
     Attributes:
         vm: The VM.
         held: The VM's disk.
         free: The other disk.
         snapshot: The snapshot.
+        stemcell: The stemcell's AMI.
     """
 
     vm: str
     held: str
     free: str
     snapshot: str
+    stemcell: str
 
 
 def not_found(kind: str) -> dict[str, Any]:
@@ -47,8 +50,9 @@ def things(vm: RunInstance, disk: CreateVolume, world: World, fake_aws: FakeAws)
     vm_cid, held, free = vm(), disk(), disk()
     world.ec2.attach_volume(InstanceId=vm_cid, VolumeId=held, Device="/dev/sdf")
     snapshot = world.ec2.create_snapshot(VolumeId=free)["SnapshotId"]
+    stemcell = world.ec2.copy_image(Name="copy", SourceImageId=world.image_id, SourceRegion="us-east-1")
     fake_aws.forget_calls()
-    return Things(vm_cid, held, free, snapshot)
+    return Things(vm_cid, held, free, snapshot, stemcell["ImageId"])
 
 
 METADATA = {"deployment": "cf"}
@@ -69,6 +73,10 @@ CALLS: list[tuple[Callable[[Things], list[Any]], str, str]] = [
     (lambda there: ["delete_disk", there.free], "DeleteVolume", "vol-"),
     (lambda there: ["set_disk_metadata", there.free, METADATA], "CreateTags", "vol-"),
     (lambda there: ["snapshot_disk", there.free, {}], "DescribeVolumes", "vol-"),
+    (lambda there: ["snapshot_disk", there.free, {}], "CreateSnapshot", "vol-"),
+    (lambda there: ["resize_disk", there.free, 2048], "ModifyVolume", "vol-"),
+    (lambda there: ["update_disk", there.free, 1024, {"encrypted": True}], "CopyVolumes", "vol-"),
+    (lambda there: ["delete_stemcell", there.stemcell], "DeregisterImage", "ami-"),
     (lambda there: ["delete_snapshot", there.snapshot], "DeleteSnapshot", "snap-"),
 ]
 
@@ -94,6 +102,7 @@ def test_for_a_moment(
     assert (things.vm in state["instances"]) == (method != "delete_vm")
     assert (things.free in state["volumes"]) == (method != "delete_disk")
     assert (things.snapshot in state["snapshots"]) == (method != "delete_snapshot")
+    assert (things.stemcell in state["images"]) == (method != "delete_stemcell")
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ from bosh_aws_cpi.aws.sdk import timing
 from bosh_aws_cpi.aws.sdk.errors import (
     FAILURES,
     IMAGE_MISSING,
+    NOT_FOUND_YET,
     UNAUTHORIZED,
     UNKNOWN_PARAMETER,
     ask_or_warn,
@@ -343,7 +344,13 @@ def _delete(
         handled.update(each["SnapshotId"] for each in results if each.get("ReturnCode") in _STATE_KNOWN)
 
     what = f"AMI '{ami_id}'"
-    timing.discard(what, IMAGE_MISSING, deregister, patience)
+
+    def is_shown(error: BaseException) -> bool:
+        image = ask_or_warn(what, lambda: find(client, ami_id)) if NOT_FOUND_YET(error) else None
+        return image is not None and image.state != "deregistered"
+
+    once_found = partial(timing.retry_on_codes, timing.VISIBLE, f"{what} to be found", is_shown, deregister)
+    timing.discard(what, IMAGE_MISSING, once_found, patience)
 
     def delete(find_snapshots: Callable[[], Sequence[str]]) -> None:
         unhandled = [each for each in dict.fromkeys(find_snapshots()) if each not in handled]

@@ -30,5 +30,6 @@ def describe_version(client: "EC2Client", given: LaunchTemplate) -> TemplateVers
     answer = client.describe_launch_template_versions(Versions=[given.version], **named)
     version = answer["LaunchTemplateVersions"][0]
     data = version["LaunchTemplateData"]
+    data.get("ImageId")  # an error if it can't be read, because the names below would lack it
     names = {key for key, value in data.items() if value and value != _DEFAULTS.get(key)}
     return TemplateVersion(version["LaunchTemplateId"], version["VersionNumber"], frozenset(names))

@@ -2,15 +2,16 @@
 
 import re
 from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
+from bosh_aws_cpi.aws import volumes
 from bosh_aws_cpi.aws.sdk import timing
 from bosh_aws_cpi.aws.sdk.errors import (
     SNAPSHOT_IN_USE,
     SNAPSHOT_MISSING,
     call_unless,
     has_code,
-    naming_disk,
 )
 from bosh_aws_cpi.aws.sdk.filters import by_tags, equals
 from bosh_aws_cpi.aws.sdk.idempotency import WITHOUT_TOKEN, create_once, has_tags, is_recent, tags_of
@@ -92,13 +93,14 @@ def create(client: "EC2Client", disk_cid: str, arguments: Json, mark: tuple[str,
     Raises:
         DiskNotFound: EC2 does not know the volume.
     """
-    with naming_disk(disk_cid):
-        return create_once(
-            f"a snapshot of '{disk_cid}'",
-            lambda: client.create_snapshot(VolumeId=disk_cid, **arguments)["SnapshotId"],
-            lambda: find_marked(client, mark, disk_cid),
-            WITHOUT_TOKEN,
-        )
+    create = partial(
+        create_once,
+        f"a snapshot of '{disk_cid}'",
+        lambda: client.create_snapshot(VolumeId=disk_cid, **arguments)["SnapshotId"],
+        lambda: find_marked(client, mark, disk_cid),
+        WITHOUT_TOKEN,
+    )
+    return volumes.repeat_while_shown(client, disk_cid, create)
 
 
 def wait_until_completed(

@@ -321,12 +321,13 @@ def copy(client: "EC2Client", source_cid: str, arguments: Json, mark: tuple[str,
     Raises:
         DiskNotFound: EC2 does not know the volume.
     """
-    with naming_disk(source_cid):
-        return create_once(
-            "the copy",
-            lambda: client.copy_volumes(SourceVolumeId=source_cid, **arguments)["Volumes"][0]["VolumeId"],
-            lambda: find_marked(client, mark),
-        )
+    create = partial(
+        create_once,
+        "the copy",
+        lambda: client.copy_volumes(SourceVolumeId=source_cid, **arguments)["Volumes"][0]["VolumeId"],
+        lambda: find_marked(client, mark),
+    )
+    return repeat_while_shown(client, source_cid, create)
 
 
 def modify(client: "EC2Client", disk_cid: str, changes: Json) -> None:
@@ -355,19 +356,17 @@ def modify(client: "EC2Client", disk_cid: str, changes: Json) -> None:
 
 def _start(client: "EC2Client", disk_cid: str, changes: Json) -> Any:  # noqa: ANN401 - EC2's time, if any
     """Call ModifyVolume, and return the time when the change began."""
-    with naming_disk(disk_cid):
-        try:
-            answer = client.modify_volume(VolumeId=disk_cid, **changes)
-            return answer.get("VolumeModification", {}).get("StartTime")
-        except client.exceptions.ClientError as error:
-            if not has_code(error, NOT_MODIFIABLE):
-                raise
-            latest = ask_or_warn(f"the changes of '{disk_cid}'", lambda: _latest(client, disk_cid)) or {}
-            if _is_same_change_in_progress(latest, changes):  # started by a lost first attempt
-                return latest.get("StartTime")
-            raise NotSupported(
-                f"Volume '{disk_cid}' can't be changed now: {describe_error(error)}"
-            ) from error
+    modify = partial(client.modify_volume, VolumeId=disk_cid, **changes)
+    try:
+        answer = repeat_while_shown(client, disk_cid, modify)
+    except client.exceptions.ClientError as error:
+        if not has_code(error, NOT_MODIFIABLE):
+            raise
+        latest = ask_or_warn(f"the changes of '{disk_cid}'", lambda: _latest(client, disk_cid)) or {}
+        if _is_same_change_in_progress(latest, changes):  # started by a lost first attempt
+            return latest.get("StartTime")
+        raise NotSupported(f"Volume '{disk_cid}' can't be changed now: {describe_error(error)}") from error
+    return answer.get("VolumeModification", {}).get("StartTime")
 
 
 def _wait_until_usable(client: "EC2Client", disk_cid: str, began: Any) -> None:  # noqa: ANN401
