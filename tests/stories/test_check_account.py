@@ -10,7 +10,7 @@ import pytest
 
 from testbed.cloud import FakeAws
 from testbed.executable import DIRECTOR_UUID, Cpi, config
-from testbed.reservations import reserved
+from testbed.reservations import MARKETS, reserved
 from testbed.world import PUBLIC_KEY, World
 from tests.protocols import CpiWith
 from tests.stories.checked_config import LARGE, SUBNET, Z1, changed, env, right, subnet
@@ -151,8 +151,9 @@ def test_wrong(cpi: Cpi, world: World, far: Far) -> None:
     """What does not exist or fit is an error with its path, its line, and the nearest name that exists."""
     wrong = misfits(world, far)
     types = {name: properties for name, (properties, *_) in wrong.items()}
-    fits = {"placement_group": "parts", "placement_partition": 3}
-    whole = with_types(world, {**types, "fits": fits})
+    types["fits"] = {"placement_group": "parts", "placement_partition": 3}
+    types |= {f"fits-{kind}": {"capacity_reservation": in_market(world, kind, kind)} for kind in MARKETS}
+    whole = with_types(world, types)
     found = {each["path"]: each for each in errors(checked(cpi, whole))}
     expected = {f"vm_types/{name}/cloud_properties/{path}": said for name, (_, path, said) in wrong.items()}
     assert found.keys() == expected.keys()

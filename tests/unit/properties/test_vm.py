@@ -66,6 +66,7 @@ VALUES: dict[str, dict[str, Any]] = {
     "price": {"spot_bid_price": 0.1},
     "reservation": {"capacity_reservation": {"id": "cr-1"}},
     "block": {"capacity_reservation": {"id": "cr-1", "market": "capacity-block"}},
+    "interruptible": {"capacity_reservation": {"id": "cr-1", "market": "interruptible-capacity-reservation"}},
     "host": {"dedicated_host": HOST},
     "tenancy": {"tenancy": "dedicated"},
     "group": {"placement_group": "near"},
@@ -76,11 +77,12 @@ VALUES: dict[str, dict[str, Any]] = {
     "elbs": {"elbs": ["web"]},
     "targets": {"lb_target_groups": ["web"]},
 }
+RESERVATIONS = ("reservation", "block", "interruptible")
 EXCLUSIVE = {
-    *(("spot", other) for other in ("price", "reservation", "block", "host", "hibernation")),
-    *(("price", other) for other in ("reservation", "block", "host", "hibernation")),
-    *(("reservation", other) for other in ("host", "zones")),
-    *(("block", other) for other in ("host", "tenancy", "group", "spread", "zones")),
+    *(("spot", other) for other in ("price", *RESERVATIONS, "host", "hibernation")),
+    *(("price", other) for other in (*RESERVATIONS, "host", "hibernation")),
+    *((kind, other) for kind in RESERVATIONS for other in ("host", "zones")),
+    *(("block", other) for other in ("tenancy", "group", "spread")),
     *(("host", other) for other in ("tenancy", "group", "spread", "zones")),
     *(("tenancy", "spread"), ("group", "spread"), ("group", "zones"), ("hibernation", "enclave")),
     *(("zones", "elbs"), ("zones", "targets")),
@@ -89,7 +91,7 @@ EXCLUSIVE = {
 
 def test_exclusive() -> None:
     """These properties exclude each other, and no others do."""
-    pairs = [pair for pair in combinations(VALUES, 2) if pair != ("reservation", "block")]
+    pairs = [pair for pair in combinations(VALUES, 2) if not {*pair} <= {*RESERVATIONS}]
     refused = {
         (one, other)
         for one, other in pairs
