@@ -12,7 +12,7 @@ from testbed.cloud import FakeAws
 from testbed.executable import DIRECTOR_UUID, Cpi, config
 from testbed.reservations import MARKETS, reserved
 from testbed.world import PUBLIC_KEY, World
-from tests.protocols import CpiWith
+from tests.protocols import CpiWith, CreateVm
 from tests.stories.checked_config import LARGE, SUBNET, Z1, changed, env, right, subnet
 from tests.stories.checking import checked, checked_with, errors, of
 
@@ -60,6 +60,7 @@ def far(world: World, fake_aws: FakeAws) -> Far:
     elbv2 = fake_aws.client("elbv2")
     elbv2.create_target_group(Name="far", VpcId=vpc_id, TargetType="instance", **port)
     elbv2.create_target_group(Name="proxies", VpcId=world.vpc_id, TargetType="alb", **port)
+    elbv2.create_target_group(Name="code", TargetType="lambda")
     elbv2.create_target_group(Name="quic", VpcId=world.vpc_id, Protocol="QUIC", Port=443)
     elbv2.create_target_group(Name="ips", VpcId=world.vpc_id, TargetType="ip", **port)
     elbv2.create_target_group(Name="six", VpcId=world.vpc_id, TargetType="ip", IpAddressType="ipv6", **port)
@@ -101,6 +102,7 @@ def misfits(world: World, far: Far) -> dict[str, tuple[dict[str, Any], str, str]
     elsewhere = reserved(ec2, "m5.large", "us-east-1c")
     plain = {"id": reserved(ec2, "m5.large", zone)}
     route = {"table_id": far.table_id, "destination": "10.9.0.0/16"}
+    elsewhere_in = f"in VPC '{far.vpc_id}', but the VM is in '{world.vpc_id}'"
     root = {"encrypted": True, "size": 5120}
     ec2.create_placement_group(GroupName="spread", Strategy="spread")
     ec2.create_placement_group(GroupName="parts", Strategy="partition", PartitionCount=3)
@@ -114,18 +116,27 @@ def misfits(world: World, far: Far) -> dict[str, tuple[dict[str, Any], str, str]
         "placement": ({"placement_group": "spraed"}, "placement_group", "Did you mean spread?"),
         "no-parts": ({"placement_group": "spread", "placement_partition": 1}, "placement_group", ""),
         "too-many": ({"placement_group": "parts", "placement_partition": 4}, "placement_group", ""),
-        "option": ({"instance_type": "t3.micro", "enclave": True}, "enclave", ""),
         "memory": ({"hibernation": True, "root_disk": root}, "hibernation", ""),
         "profile": ({"iam_instance_profile": "bosh-wm"}, "iam_instance_profile", "Did you mean bosh-vm?"),
         "profile-by-arn": ({"iam_instance_profile": arn}, "iam_instance_profile", "Give the name of an"),
         "no-balancer": ({"elbs": ["farr"]}, "elbs/0", "correct elbs"),
-        "balancer": ({"elbs": ["far"]}, "elbs/0", ""),
+        "balancer": ({"elbs": ["far"]}, "elbs/0", f"Load balancer 'far' is {elsewhere_in}"),
         "no-targets": ({"lb_target_groups": ["proxys"]}, "lb_target_groups/0", "correct lb_target_groups"),
-        "targets": ({"lb_target_groups": [{"name": "far", "port": 80}]}, "lb_target_groups/far/name", ""),
-        "balancers": ({"lb_target_groups": ["ips", "proxies"]}, "lb_target_groups/1", ""),
+        "targets": (
+            {"lb_target_groups": [{"name": "far", "port": 80}]},
+            "lb_target_groups/far/name",
+            f"Target group 'far' is {elsewhere_in}",
+        ),
+        "balancers": ({"lb_target_groups": ["ips", "proxies"]}, "lb_target_groups/1", "has target type alb"),
+        "code": ({"lb_target_groups": ["code"]}, "lb_target_groups/0", "of type instance or ip"),
+        "quic": ({"lb_target_groups": ["quic"]}, "lb_target_groups/0", "of another protocol: each target"),
         "family": ({"lb_target_groups": ["ips", "six"]}, "lb_target_groups/1", "give it one"),
         "arn": ({"lb_target_groups": ["ips", {"arn": TARGET_GROUP}]}, "lb_target_groups/1/arn", ""),
-        "table": ({"advertised_routes": [route]}, "advertised_routes/0/table_id", ""),
+        "table": (
+            {"advertised_routes": [{**route, "table_id": world.route_table_id}, route]},
+            "advertised_routes/1/table_id",
+            f"route table '{far.table_id}' is {elsewhere_in}",
+        ),
         "cancelled": ({"capacity_reservation": {"id": cancelled(world)}}, reservation, ""),
         "reservation-for-other-type": ({"capacity_reservation": {"id": of_other_type}}, reservation, ""),
         "reservation-elsewhere": ({"capacity_reservation": {"id": elsewhere}}, reservation, ""),
@@ -147,8 +158,15 @@ def with_types(world: World, types: dict[str, dict[str, Any]]) -> dict[str, Any]
     return whole
 
 
-def test_wrong(cpi: Cpi, world: World, far: Far) -> None:
-    """What does not exist or fit is an error with its path, its line, and the nearest name that exists."""
+OF_CREATE_VM = "group memory no-balancer balancer no-targets targets balancers code quic family arn table"
+"""Of them, those that create_vm itself refuses; the others RunInstances."""
+
+
+def test_wrong(cpi: Cpi, create_vm: CreateVm, world: World, far: Far) -> None:
+    """What does not exist or fit is an error with its path, its line, and the nearest name that exists.
+
+    create_vm says the same of what it refuses, before anything is created.
+    """
     wrong = misfits(world, far)
     types = {name: properties for name, (properties, *_) in wrong.items()}
     types["fits"] = {"placement_group": "parts", "placement_partition": 3}
@@ -160,6 +178,11 @@ def test_wrong(cpi: Cpi, world: World, far: Far) -> None:
     shown = {path: f"{each['what']}. {each['remedy']}" for path, each in found.items()}
     assert [path for path, said in expected.items() if said not in shown[path]] == []
     assert all(isinstance(each["line"], int) for each in found.values())
+    before = world.state()
+    for name in OF_CREATE_VM.split():
+        said = create_vm({"instance_type": "m5.large", **types[name]}).error["message"]
+        assert found[f"vm_types/{name}/cloud_properties/{wrong[name][1]}"]["what"] in said
+    assert world.state() == before
 
 
 def test_wrong_zones(cpi: Cpi, world: World) -> None:

@@ -166,31 +166,3 @@ def test_elastic_ip_that_is_not_to_be_had(
     answer = create_vm(networks={"private": network("10.0.1.10"), "public": {"type": "vip", "ip": ip}})
     assert bool(refused(answer, message)) is bool(ip)
     assert not ip or "Allocate it in region us-east-1" in answer.error["message"]
-
-
-def test_what_is_elsewhere(
-    create_vm: CreateVm, traffic: Traffic, refused: CheckRefused, world: World, fake_aws: FakeAws
-) -> None:
-    """A target group, load balancer or route table in another VPC is named before the VM is made."""
-    vpc_id = world.ec2.create_vpc(CidrBlock="10.1.0.0/16")["Vpc"]["VpcId"]
-    subnet = world.ec2.create_subnet(VpcId=vpc_id, CidrBlock="10.1.1.0/24")["Subnet"]
-    world.laid["subnets"].append(subnet["SubnetId"])
-    table_id = world.ec2.create_route_table(VpcId=vpc_id)["RouteTable"]["RouteTableId"]
-    common = {"Protocol": "TCP", "Port": 80}
-    traffic.elbv2.create_target_group(Name="far", VpcId=vpc_id, TargetType="instance", **common)
-    ports = {"Protocol": "TCP", "LoadBalancerPort": 80, "InstancePort": 80}
-    traffic.elb.create_load_balancer(LoadBalancerName="far", Listeners=[ports], Subnets=[subnet["SubnetId"]])
-    far = f"in VPC '{vpc_id}', but the VM is in '{world.vpc_id}'"
-    routes = [
-        {"table_id": traffic.route_table_id, "destination": "10.8.0.0/16"},
-        {"table_id": table_id, "destination": "10.9.0.0/16"},
-    ]
-    asked: list[tuple[dict[str, Any], str]] = [
-        ({"advertised_routes": routes}, f"advertised_routes: route table '{table_id}' is {far}"),
-        ({"elbs": ["far"]}, f"Load balancer 'far' is {far}"),
-        ({"lb_target_groups": ["far"]}, f"Target group 'far' is {far}"),
-    ]
-    for properties, message in asked:
-        fake_aws.forget_calls()
-        refused(create_vm(properties), message)
-    assert traffic.state() == traffic.empty
