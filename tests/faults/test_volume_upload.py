@@ -5,9 +5,10 @@ import pytest
 from testbed.cloud import FakeAws
 from testbed.killing import interrupt_at
 from testbed.rules import REQUEST_ID
-from tests.protocols import ListResources, WriteError
-from tests.stories.conftest import failure, heavy, made, own_vm, vm
+from tests.protocols import ListResources
+from tests.stories.conftest import heavy, made, own_vm
 from tests.stories.own_vm import OwnVm, works_apart
+from tests.stories.story import Story, story
 
 pytestmark = [
     pytest.mark.faults,
@@ -15,7 +16,7 @@ pytestmark = [
     pytest.mark.skipif(not works_apart(), reason="no program can have a /dev of its own here"),
 ]
 
-__all__ = ["failure", "heavy", "made", "own_vm", "vm"]
+__all__ = ["heavy", "made", "own_vm", "story"]
 
 INVALID = {"code": "InvalidRequest", "message": "No.", "status": 400}
 CALLS = [
@@ -34,17 +35,12 @@ CALLS = [
 
 @pytest.mark.parametrize(("action", "nth"), CALLS)
 def test_refused_calls(
-    own_vm: OwnVm,
-    fake_aws: FakeAws,
-    failure: WriteError,
-    made: ListResources,
-    action: str,
-    nth: int,
+    story: Story, own_vm: OwnVm, fake_aws: FakeAws, made: ListResources, action: str, nth: int
 ) -> None:
     """Each refused call is an error with AWS's words, and nothing is left."""
     fake_aws.rule(action=action, nth=nth, times=None, error=INVALID)
     message = f"{action} failed with InvalidRequest: No. (request id {REQUEST_ID})"
-    assert own_vm.create().error == failure("CloudError", message)
+    assert own_vm.create().error == story.failure("CloudError", message)
     fake_aws.clear_rules()
     assert made() == {}
 

@@ -8,7 +8,7 @@ import pytest
 from testbed.cloud import FakeAws
 from testbed.executable import Cpi
 from testbed.world import World
-from tests.protocols import VmArguments, WriteError
+from tests.stories.story import Story
 
 NOT_IN_REGION = "Stemcell does not contain an AMI in region us-east-1"
 HIDDEN = (
@@ -36,68 +36,66 @@ def restrict(world: World) -> Callable[[str], None]:
     return enter
 
 
-def test_hidden_stemcell(cpi: Cpi, restrict: Any, public: str, failure: WriteError) -> None:
+def test_hidden_stemcell(story: Story, cpi: Cpi, restrict: Any, public: str) -> None:
     """The error of a light stemcell whose AMI is hidden says so, and what to do."""
     properties = {"ami": {"us-east-1": public}, "encrypted": True}
     cpi.call("create_stemcell", "/image", properties).ok()
     restrict("enabled")
     answer = cpi.call("create_stemcell", "/image", properties)
-    assert answer.error == failure("CloudError", NOT_IN_REGION)
+    assert answer.error == story.failure("CloudError", NOT_IN_REGION)
     assert answer.error["message"].endswith(HIDDEN)
 
 
-def test_hidden_from_create_vm(
-    cpi: Cpi, vm_arguments: VmArguments, restrict: Any, public: str, failure: WriteError
-) -> None:
+def test_hidden_from_create_vm(story: Story, cpi: Cpi, restrict: Any, public: str) -> None:
     """The error of create_vm says the same, for a setting that was enabled after the upload."""
     restrict("enabled")
-    agent_id, _, *others = vm_arguments()
+    agent_id, _, *others = story.vm_arguments()
     answer = cpi.call("create_vm", agent_id, f"{public} light", *others, stemcell=2)
-    assert answer.error == failure("CloudError", f"could not find AMI '{public}'")
+    assert answer.error == story.failure("CloudError", f"could not find AMI '{public}'")
     assert answer.error["message"].endswith(HIDDEN)
 
 
 def test_hidden_by_organisation(
-    cpi: Cpi, restrict: Any, public: str, fake_aws: FakeAws, failure: WriteError
+    story: Story, cpi: Cpi, restrict: Any, public: str, fake_aws: FakeAws
 ) -> None:
     """The error says that an organisation's policy enabled the setting, which the account can't change."""
     restrict("enabled")
     managed = ["<managedBy>account<", "<managedBy>declarative-policy<"]
     fake_aws.rule(action="GetAllowedImagesSettings", replace=[managed])
     answer = cpi.call("create_stemcell", "/image", {"ami": {"us-east-1": public}})
-    assert answer.error == failure("CloudError", NOT_IN_REGION)
+    assert answer.error == story.failure("CloudError", NOT_IN_REGION)
     assert answer.error["message"].endswith(HIDDEN.replace("the account)", "an organisation's policy)"))
 
 
-def test_not_enabled(cpi: Cpi, restrict: Any, failure: WriteError) -> None:
+def test_not_enabled(story: Story, cpi: Cpi, restrict: Any) -> None:
     """The error for a missing AMI does not mention the setting if it is off."""
     restrict("audit-mode")
     answer = cpi.call("create_stemcell", "/image", {"ami": {"us-east-1": MISSING}})
-    assert answer.error == failure("CloudError", NOT_IN_REGION)
+    assert answer.error == story.failure("CloudError", NOT_IN_REGION)
     assert "Allowed AMIs" not in answer.error["message"]
 
 
-def test_own_ami(cpi: Cpi, vm_arguments: VmArguments, restrict: Any, failure: WriteError) -> None:
+def test_own_ami(story: Story, cpi: Cpi, restrict: Any) -> None:
     """The error for a missing AMI of the account itself does not mention the setting."""
     restrict("enabled")
-    agent_id, _, *others = vm_arguments()
+    agent_id, _, *others = story.vm_arguments()
     answer = cpi.call("create_vm", agent_id, MISSING, *others, stemcell=2)
-    assert answer.error == failure("CloudError", f"could not find AMI '{MISSING}'")
+    assert answer.error == story.failure("CloudError", f"could not find AMI '{MISSING}'")
     assert "Allowed AMIs" not in answer.error["message"]
 
 
-def test_other_region(cpi: Cpi, restrict: Any, failure: WriteError) -> None:
+def test_other_region(story: Story, cpi: Cpi, restrict: Any) -> None:
     """The error for a stemcell without an AMI of the region does not mention the setting."""
     restrict("enabled")
     answer = cpi.call("create_stemcell", "/image", {"ami": {"eu-west-1": MISSING}, "encrypted": True})
-    assert answer.error == failure("CloudError", NOT_IN_REGION)
+    assert answer.error == story.failure("CloudError", NOT_IN_REGION)
     assert "Allowed AMIs" not in answer.error["message"]
 
 
-def test_not_looked_up(cpi: Cpi, restrict: Any, public: str, fake_aws: FakeAws, failure: WriteError) -> None:
+def test_not_looked_up(story: Story, cpi: Cpi, restrict: Any, public: str, fake_aws: FakeAws) -> None:
     """If the setting can't be read, the error stays what it is."""
     restrict("enabled")
     fake_aws.rule(action="GetAllowedImagesSettings", replace=[[r"\A.*\Z", "no XML"]])
     answer = cpi.call("create_stemcell", "/image", {"ami": {"us-east-1": public}})
-    assert answer.error == failure("CloudError", NOT_IN_REGION)
+    assert answer.error == story.failure("CloudError", NOT_IN_REGION)
     assert "WARNING: Could not look up the Allowed AMIs setting: " in answer.stderr

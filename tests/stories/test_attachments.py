@@ -5,7 +5,7 @@ import pytest
 from testbed.cloud import FakeAws
 from testbed.executable import Cpi
 from testbed.world import World
-from tests.protocols import CreateVolume, ReadCalls, RunInstance, WriteError
+from tests.stories.story import Story
 
 UNKNOWN_VM, UNKNOWN_DISK = "i-0123456789abcdef0", "vol-0123456789abcdef0"
 NVME = "/dev/disk/by-id/nvme-Amazon_Elastic_Block_Store_"
@@ -27,11 +27,9 @@ def devices(world: World, vm_cid: str) -> dict[str, str]:
 
 
 @pytest.mark.parametrize(("instance_type", "is_nitro"), [("t2.micro", False), ("t3.micro", True)])
-def test_paths(
-    cpi: Cpi, vm: RunInstance, disk: CreateVolume, fake_aws: FakeAws, instance_type: str, *, is_nitro: bool
-) -> None:
+def test_paths(story: Story, cpi: Cpi, fake_aws: FakeAws, instance_type: str, *, is_nitro: bool) -> None:
     """Names are given out in order; on Nitro the guest finds the disk by its id."""
-    vm_cid, disk_cid = vm(instance_type), disk()
+    vm_cid, disk_cid = story.vm(instance_type), story.disk()
     path = cpi.call("attach_disk", vm_cid, disk_cid, stemcell=2).ok()
     assert path == (NVME + disk_cid.replace("-", "") if is_nitro else "/dev/sdf")
     assert "DescribeInstanceTypes" not in fake_aws.actions()
@@ -42,35 +40,28 @@ def test_paths(
 @pytest.mark.parametrize(
     ("instance_type", "cards"), [("r8gb.48xlarge", ["1", "0", "1"]), ("t3.micro", [None] * 3)]
 )
-def test_ebs_cards(
-    cpi: Cpi,
-    vm: RunInstance,
-    disk: CreateVolume,
-    sent: ReadCalls,
-    instance_type: str,
-    cards: list[str | None],
-) -> None:
+def test_ebs_cards(story: Story, cpi: Cpi, instance_type: str, cards: list[str | None]) -> None:
     """A disk gets the EBS card with the fewest volumes, if the type has several; the root is on card 0."""
-    vm_cid, disk_cids = vm(instance_type), [disk() for _ in cards]
+    vm_cid, disk_cids = story.vm(instance_type), [story.disk() for _ in cards]
     for disk_cid in disk_cids:
         cpi.call("attach_disk", vm_cid, disk_cid, stemcell=2).ok()
-    assert [call.get("EbsCardIndex") for call in sent("AttachVolume")] == cards
-    assert sent("DescribeInstanceTypes") == []
+    assert [call.get("EbsCardIndex") for call in story.sent("AttachVolume")] == cards
+    assert story.sent("DescribeInstanceTypes") == []
 
 
-def test_names(cpi: Cpi, vm: RunInstance, disk: CreateVolume, world: World) -> None:
+def test_names(story: Story, cpi: Cpi, world: World) -> None:
     """/dev/xvdf takes /dev/sdf too; a disk is attached once; when no name is left that is an error."""
-    vm_cid, disk_cid = vm("t2.micro"), disk()
+    vm_cid, disk_cid = story.vm("t2.micro"), story.disk()
 
     def attach(*names: str) -> None:
         for name in names:
-            world.ec2.attach_volume(InstanceId=vm_cid, VolumeId=disk(), Device=name)
+            world.ec2.attach_volume(InstanceId=vm_cid, VolumeId=story.disk(), Device=name)
 
     attach("/dev/xvdf", "/dev/sdg")
     assert cpi.call("attach_disk", vm_cid, disk_cid, stemcell=2).ok() == "/dev/sdh"
     assert cpi.call("attach_disk", vm_cid, disk_cid, stemcell=2).ok() == "/dev/sdh"
     attach(*(name for name in ALL_NAMES if name not in {"/dev/sdf", "/dev/sdg", "/dev/sdh"}))
-    answer = cpi.call("attach_disk", vm_cid, disk(), stemcell=2)
+    answer = cpi.call("attach_disk", vm_cid, story.disk(), stemcell=2)
     assert answer.error["type"] == "Bosh::Clouds::CloudError"
     assert answer.error["message"].startswith(
         f"Instance has too many disks attached. '{vm_cid}' has no room for '"
@@ -78,9 +69,9 @@ def test_names(cpi: Cpi, vm: RunInstance, disk: CreateVolume, world: World) -> N
 
 
 @pytest.mark.usefixtures("fast_clock")
-def test_patience(cpi: Cpi, vm: RunInstance, disk: CreateVolume, world: World, fake_aws: FakeAws) -> None:
+def test_patience(story: Story, cpi: Cpi, world: World, fake_aws: FakeAws) -> None:
     """A VM that is not ready, a disk that is held or changes, and states on the way are waited for."""
-    vm_cid, disk_cid = vm("m9g.metal-24xl"), disk()
+    vm_cid, disk_cid = story.vm("m9g.metal-24xl"), story.disk()
     fake_aws.rule(action="AttachVolume", nth=1, error=NOT_READY)
     fake_aws.rule(action="AttachVolume", nth=2, error=IN_USE)
     fake_aws.rule(action="AttachVolume", nth=3, error=CHANGING)
@@ -108,56 +99,50 @@ def attachment(vm_cid: str) -> str:
     return f"<attachmentSet><item>{inner}</item></attachmentSet>"
 
 
-def test_unknown_vm(cpi: Cpi, disk: CreateVolume, failure: WriteError) -> None:
+def test_unknown_vm(story: Story, cpi: Cpi) -> None:
     """A VM that EC2 does not know is VMNotFound; no disk is attached to it."""
-    disk_cid = disk()
+    disk_cid = story.disk()
     attached = cpi.call("attach_disk", UNKNOWN_VM, disk_cid, stemcell=2)
-    assert attached.error == failure("VMNotFound", f"VM `{UNKNOWN_VM}' not found")
+    assert attached.error == story.failure("VMNotFound", f"VM `{UNKNOWN_VM}' not found")
     detached = cpi.call("detach_disk", UNKNOWN_VM, disk_cid, stemcell=2)
     message = f"Disk `{disk_cid}' is not attached to instance `{UNKNOWN_VM}'"
-    assert detached.error == failure("DiskNotAttached", message, ok_to_retry=True)
+    assert detached.error == story.failure("DiskNotAttached", message, ok_to_retry=True)
 
 
-def test_unknown_vm_with_disk(
-    cpi: Cpi, vm: RunInstance, disk: CreateVolume, world: World, fake_aws: FakeAws, failure: WriteError
-) -> None:
+def test_unknown_vm_with_disk(story: Story, cpi: Cpi, world: World, fake_aws: FakeAws) -> None:
     """A disk that EC2 shows as attached is not reported as detached, even if EC2 denies the VM."""
-    vm_cid, disk_cid = vm(), disk()
+    vm_cid, disk_cid = story.vm(), story.disk()
     world.ec2.attach_volume(InstanceId=vm_cid, VolumeId=disk_cid, Device="/dev/sdf")
     for action in ("DetachVolume", "DescribeInstances"):
         fake_aws.rule(action=action, error=NO_INSTANCE)
     answer = cpi.call("detach_disk", vm_cid, disk_cid, stemcell=2)
-    assert answer.error == failure("VMNotFound", f"VM `{vm_cid}' not found")
+    assert answer.error == story.failure("VMNotFound", f"VM `{vm_cid}' not found")
 
 
-def test_unknown_disk(cpi: Cpi, vm: RunInstance, fake_aws: FakeAws, failure: WriteError) -> None:
+def test_unknown_disk(story: Story, cpi: Cpi, fake_aws: FakeAws) -> None:
     """A disk that EC2 does not know can't be attached, and is detached already, also from an unknown VM."""
-    vm_cid = vm()
+    vm_cid = story.vm()
     attached = cpi.call("attach_disk", vm_cid, UNKNOWN_DISK, stemcell=2)
-    assert attached.error == failure("DiskNotFound", f"Disk '{UNKNOWN_DISK}' not found")
+    assert attached.error == story.failure("DiskNotFound", f"Disk '{UNKNOWN_DISK}' not found")
     assert cpi.call("detach_disk", vm_cid, UNKNOWN_DISK, stemcell=2).ok() is None
     fake_aws.rule(action="DetachVolume", error=NO_INSTANCE)
     assert cpi.call("detach_disk", UNKNOWN_VM, UNKNOWN_DISK, stemcell=2).ok() is None
 
 
-def test_not_attached(
-    cpi: Cpi, vm: RunInstance, disk: CreateVolume, failure: WriteError, world: World
-) -> None:
+def test_not_attached(story: Story, cpi: Cpi, world: World) -> None:
     """A disk that is attached nowhere, or elsewhere, is DiskNotAttached, and stays as it is."""
-    vm_cid, other, disk_cid = vm(), vm(), disk()
+    vm_cid, other, disk_cid = story.vm(), story.vm(), story.disk()
     message = f"Disk `{disk_cid}' is not attached to instance `{vm_cid}'"
-    expected = failure("DiskNotAttached", message, ok_to_retry=True)
+    expected = story.failure("DiskNotAttached", message, ok_to_retry=True)
     assert cpi.call("detach_disk", vm_cid, disk_cid, stemcell=2).error == expected
     world.ec2.attach_volume(InstanceId=other, VolumeId=disk_cid, Device="/dev/sdf")
     assert cpi.call("detach_disk", vm_cid, disk_cid, stemcell=2).error == expected
     assert devices(world, other)["/dev/sdf"] == disk_cid
 
 
-def test_disk_that_is_leaving(
-    cpi: Cpi, vm: RunInstance, disk: CreateVolume, world: World, fake_aws: FakeAws
-) -> None:
+def test_disk_that_is_leaving(story: Story, cpi: Cpi, world: World, fake_aws: FakeAws) -> None:
     """A disk that is being detached is attached again, once it is free, under a name that is free."""
-    vm_cid, disk_cid = vm("t2.micro"), disk()
+    vm_cid, disk_cid = story.vm("t2.micro"), story.disk()
     ebs = f"<ebs><volumeId>{disk_cid}</volumeId><status>detaching</status></ebs>"
     shown = f"<item><deviceName>/dev/sdf</deviceName>{ebs}</item></blockDeviceMapping>"
     fake_aws.rule(action="DescribeInstances", nth=1, replace=[["</blockDeviceMapping>", shown]])
@@ -167,12 +152,12 @@ def test_disk_that_is_leaving(
     assert devices(world, vm_cid)["/dev/sdg"] == disk_cid
 
 
-def test_vm_that_is_shutting_down(
-    cpi: Cpi, vm: RunInstance, disk: CreateVolume, fake_aws: FakeAws, failure: WriteError
-) -> None:
+def test_vm_that_is_shutting_down(story: Story, cpi: Cpi, fake_aws: FakeAws) -> None:
     """A VM that is shutting down still exists: a disk can't be attached to it, but it is no unknown VM."""
-    vm_cid = vm()
+    vm_cid = story.vm()
     shutting_down = "<instanceState><code>32</code><name>shutting-down</name></instanceState>"
     fake_aws.rule(action="DescribeInstances", replace=[["<instanceState>.*?</instanceState>", shutting_down]])
     message = f"VM '{vm_cid}' is shutting-down: no disk can be attached to it"
-    assert cpi.call("attach_disk", vm_cid, disk(), stemcell=2).error == failure("CloudError", message)
+    assert cpi.call("attach_disk", vm_cid, story.disk(), stemcell=2).error == story.failure(
+        "CloudError", message
+    )

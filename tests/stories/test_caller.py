@@ -7,8 +7,8 @@ import pytest
 from bosh_aws_cpi import VERSION
 from testbed.cloud import FakeAws
 from testbed.executable import DIRECTOR_UUID, Cpi, config
-from tests.protocols import CreateVm
 from tests.stories.stemcell_images import Heavy
+from tests.stories.story import Story
 
 VM = "i-00000000000000001"
 NAME = f" bosh-aws-cpi/{VERSION}"
@@ -34,10 +34,10 @@ def test_each_call(fake_aws: FakeAws) -> None:
 
 
 @pytest.mark.usefixtures("traffic")
-def test_each_service(create_vm: CreateVm, exposed: dict[str, Any], heavy: Heavy, fake_aws: FakeAws) -> None:
+def test_each_service(story: Story, exposed: dict[str, Any], heavy: Heavy, fake_aws: FakeAws) -> None:
     """All services that methods call are told."""
     fake_aws.forget_calls()
-    create_vm(**exposed).ok()
+    story.create_vm(**exposed).ok()
     heavy.create().ok()
     assert agents(fake_aws) == {service: {DIRECTOR} for service in ("ec2", "elasticloadbalancing", "ebs")}
 

@@ -11,7 +11,7 @@ from testbed.cloud import FakeAws
 from testbed.executable import Answer, Cpi
 from testbed.world import World
 from tests.gathering import GATHERED
-from tests.protocols import CreateVm, CreateVolume, ReadCalls, RunInstance, VmArguments
+from tests.stories.story import Story
 
 MIB_OF_2_GIB = 2048
 SIZE = {"cpu": 1, "ram": 512, "ephemeral_disk_size": 1024}
@@ -32,9 +32,9 @@ class There:
 
 
 @pytest.fixture
-def there(world: World, vm: RunInstance, disk: CreateVolume, vm_arguments: VmArguments) -> There:
+def there(story: Story, world: World) -> There:
     """Have a VM and a disk."""
-    return There(world, vm(), disk(), vm_arguments())
+    return There(world, story.vm(), story.disk(), story.vm_arguments())
 
 
 CASES: list[tuple[str, Callable[[There], list[Any]], list[str]]] = [
@@ -100,10 +100,10 @@ def test_calls(
     assert len(answer.stderr) <= MOST_ON_STDERR
 
 
-def test_long_log(create_vm: CreateVm, exposed: dict[str, Any], fake_aws: FakeAws) -> None:
+def test_long_log(story: Story, exposed: dict[str, Any], fake_aws: FakeAws) -> None:
     """The method with the most calls, of a VM that has all that there is, logs no more than others may."""
     fake_aws.forget_calls()
-    answer = create_vm(**exposed)
+    answer = story.create_vm(**exposed)
     answer.ok()
     assert len(fake_aws.actions()) > 20
     assert f" {len(fake_aws.actions())} AWS calls, 0 retries, 0 throttled (" in answer.stderr
@@ -114,12 +114,12 @@ ENCODED = "x" * 1000
 LONG = f"You are not authorized. Encoded authorization failure message: {ENCODED}"
 
 
-def test_log_of_a_failure(create_vm: CreateVm, exposed: dict[str, Any], fake_aws: FakeAws) -> None:
+def test_log_of_a_failure(story: Story, exposed: dict[str, Any], fake_aws: FakeAws) -> None:
     """A call whose end and removals fail logs no more than others may: its response has the whole error."""
     error = {"code": "UnauthorizedOperation", "message": LONG, "status": 403}
     for action in ("AssociateAddress", "TerminateInstances"):
         fake_aws.rule(action=action, times=None, error=error)
-    answer = create_vm(**exposed)
+    answer = story.create_vm(**exposed)
     assert ENCODED in answer.error["message"]
     assert "AssociateAddress failed with UnauthorizedOperation" in answer.stderr
     assert len(answer.stderr) <= MOST_ON_STDERR
@@ -135,10 +135,10 @@ def test_log_of_refused_tags(cpi: Cpi, there: There, fake_aws: FakeAws) -> None:
     assert len(answer.stderr) <= MOST_ON_STDERR
 
 
-def test_one_call_tags_all(cpi: Cpi, there: There, sent: ReadCalls, disk: CreateVolume) -> None:
+def test_one_call_tags_all(story: Story, cpi: Cpi, there: There) -> None:
     """A VM and all of its disks are tagged by one call."""
-    for disk_cid, device in ((there.disk_cid, "/dev/sdf"), (disk(), "/dev/sdg")):
+    for disk_cid, device in ((there.disk_cid, "/dev/sdf"), (story.disk(), "/dev/sdg")):
         there.world.ec2.attach_volume(InstanceId=there.vm_cid, VolumeId=disk_cid, Device=device)
     cpi.call("set_vm_metadata", there.vm_cid, TAGS, stemcell=2).ok()
-    (tagging,) = sent("CreateTags")
+    (tagging,) = story.sent("CreateTags")
     assert len([name for name in tagging if name.startswith("ResourceId.")]) == 4

@@ -12,9 +12,9 @@ from testbed.cloud import FakeAws
 from testbed.executable import DIRECTOR_UUID, Cpi, config
 from testbed.reservations import MARKETS, reserved
 from testbed.world import PUBLIC_KEY, World
-from tests.protocols import CpiWith, CreateVm
 from tests.stories.checked_config import LARGE, SUBNET, Z1, changed, env, right, subnet
 from tests.stories.checking import checked, checked_with, errors, of
+from tests.stories.story import Story
 
 PROPERTIES = (*LARGE, "cloud_properties")
 LARGE_PATH = "vm_types/large/cloud_properties"
@@ -162,7 +162,7 @@ OF_CREATE_VM = "group memory no-balancer balancer no-targets targets balancers c
 """Of them, those that create_vm itself refuses; the others RunInstances."""
 
 
-def test_wrong(cpi: Cpi, create_vm: CreateVm, world: World, far: Far) -> None:
+def test_wrong(story: Story, cpi: Cpi, world: World, far: Far) -> None:
     """What does not exist or fit is an error with its path, its line, and the nearest name that exists.
 
     create_vm says the same of what it refuses, before anything is created.
@@ -180,7 +180,7 @@ def test_wrong(cpi: Cpi, create_vm: CreateVm, world: World, far: Far) -> None:
     assert all(isinstance(each["line"], int) for each in found.values())
     before = world.state()
     for name in OF_CREATE_VM.split():
-        said = create_vm({"instance_type": "m5.large", **types[name]}).error["message"]
+        said = story.create_vm({"instance_type": "m5.large", **types[name]}).error["message"]
         assert found[f"vm_types/{name}/cloud_properties/{wrong[name][1]}"]["what"] in said
     assert world.state() == before
 
@@ -195,16 +195,16 @@ def test_wrong_zones(cpi: Cpi, world: World) -> None:
     assert found == {f"{SUBNET_PATH}/cloud_properties/subnet", f"{SUBNET_PATH}/range"}
 
 
-def test_defaults(cpi_with: CpiWith, world: World) -> None:
+def test_defaults(story: Story, world: World) -> None:
     """A default that does not exist is an error if a VM would use it."""
     names = {"default_key_name": "nobody", "default_iam_instance_profile": "nobody"}
-    cpi, whole = cpi_with(**names, default_security_groups=["bosh", "nobody"]), right(world)
+    cpi, whole = story.cpi_with(**names, default_security_groups=["bosh", "nobody"]), right(world)
     paths = {f"aws.{key}" for key in (*names, "default_security_groups")}
     assert {(each["severity"], each["path"]) for each in checked(cpi, whole)} == {
         ("error", path) for path in paths
     }
     there = {"default_key_name": "bosh", "default_iam_instance_profile": "bosh-vm"}
-    assert checked(cpi_with(**there, default_security_groups=["bosh"]), whole) == []
+    assert checked(story.cpi_with(**there, default_security_groups=["bosh"]), whole) == []
     own = {"key_name": "bosh", "iam_instance_profile": "bosh-vm", "security_groups": ["bosh"]}
     for vm_type in whole["vm_types"]:
         vm_type["cloud_properties"] |= own
@@ -220,9 +220,9 @@ def associated(world: World, far: Far) -> None:
         now = found["SecurityGroupVpcAssociations"][0]["State"]
 
 
-def test_associated_group(cpi_with: CpiWith, world: World, far: Far, fake_aws: FakeAws) -> None:
+def test_associated_group(story: Story, world: World, far: Far, fake_aws: FakeAws) -> None:
     """A group of another VPC is right where it is associated; only such a group costs more calls."""
-    cpi = cpi_with(default_security_groups=[far.group_id])
+    cpi = story.cpi_with(default_security_groups=[far.group_id])
     whole = changed(right(world), (*PROPERTIES, "security_groups"), [far.group_id])
     found = errors(checked(cpi, whole))
     what = f"security group '{far.group_id}' belongs to VPC '{far.vpc_id}', and is not associated with "
@@ -390,9 +390,9 @@ def test_stemcell(cpi: Cpi, world: World) -> None:
     assert not any(other_type["what"] in each for each in said)
 
 
-def test_configuration_of_create_env(cpi_with: CpiWith, world: World) -> None:
+def test_configuration_of_create_env(story: Story, world: World) -> None:
     """The defaults of create-env are those of its manifest; cpi.json gives credentials and endpoints."""
-    cpi = cpi_with(default_security_groups=["nobody"], default_key_name="nobody", region="eu-west-1")
+    cpi = story.cpi_with(default_security_groups=["nobody"], default_key_name="nobody", region="eu-west-1")
     assert errors(checked(cpi, env(world))) == []
     (found,) = errors(checked(cpi, env(world, default_security_groups=["bosch"])))
     assert found["path"].startswith("cloud_provider/properties/aws/default_security_groups")
@@ -462,9 +462,9 @@ def test_calls(cpi: Cpi, world: World, far: Far, fake_aws: FakeAws) -> None:
     assert of("not checked", found) == []
 
 
-def test_sizes_by_region(cpi_with: CpiWith, world: World, fake_aws: FakeAws) -> None:
+def test_sizes_by_region(story: Story, world: World, fake_aws: FakeAws) -> None:
     """With `aws.vm_resources_by_region`, the check chooses as the CPI does; offline it asks nobody."""
-    cpi, whole = cpi_with(vm_resources_by_region=True), right(world)
+    cpi, whole = story.cpi_with(vm_resources_by_region=True), right(world)
     del whole["compilation"]["vm_type"]
     whole["compilation"]["vm_resources"] = size = {"cpu": 64, "ram": 512, "ephemeral_disk_size": 10_240}
     fake_aws.rule(action=OFFERS, where={"LocationType": "region"}, replace=[["5[.]16xlarge", "9.metal"]])
@@ -473,7 +473,7 @@ def test_sizes_by_region(cpi_with: CpiWith, world: World, fake_aws: FakeAws) -> 
     assert found["what"] == cpi.call("calculate_vm_cloud_properties", size).error["message"]
     assert "Largest known VM type is 'r5.12xlarge'" in found["what"]
     fake_aws.forget_calls()
-    assert errors(checked(cpi_with(vm_resources_by_region=True), whole, "--offline")) == []
+    assert errors(checked(story.cpi_with(vm_resources_by_region=True), whole, "--offline")) == []
     assert fake_aws.actions() == []
 
 
@@ -771,7 +771,7 @@ def test_bad_keys(cpi: Cpi, world: World, fake_aws: FakeAws) -> None:
     assert "AWS does not accept the keys of aws.access_key_id" in answer.stderr
 
 
-def test_kms_keys(cpi_with: CpiWith, world: World, fake_aws: FakeAws) -> None:
+def test_kms_keys(story: Story, world: World, fake_aws: FakeAws) -> None:
     """Keys that encrypt disks exist, are enabled and symmetric; a key without encryption is not looked up."""
     kms = fake_aws.client("kms")
     good, disabled, lost = (kms.create_key()["KeyMetadata"]["KeyId"] for _ in range(3))
@@ -779,7 +779,7 @@ def test_kms_keys(cpi_with: CpiWith, world: World, fake_aws: FakeAws) -> None:
     kms.create_alias(AliasName="alias/bosh", TargetKeyId=good)
     kms.disable_key(KeyId=disabled)
     kms.schedule_key_deletion(KeyId=lost)
-    cpi = cpi_with(encrypted=True, kms_key_arn=lost)
+    cpi = story.cpi_with(encrypted=True, kms_key_arn=lost)
     whole = right(world)
     small, large = (each["cloud_properties"] for each in whole["vm_types"])
     small |= {"ephemeral_disk": {"kms_key_arn": "alias/bosh"}, "root_disk": {"kms_key_arn": "alias/unused"}}
@@ -806,10 +806,10 @@ def test_kms_keys(cpi_with: CpiWith, world: World, fake_aws: FakeAws) -> None:
     assert errors(found) == found
 
 
-def test_without_types(cpi_with: CpiWith, world: World, fake_aws: FakeAws) -> None:
+def test_without_types(story: Story, world: World, fake_aws: FakeAws) -> None:
     """Without aws.enable_describe_instance_types, the built-in table says what types can do."""
     whole = changed(right(world), (*PROPERTIES, "instance_type_fallbacks"), ["m6g.large"])
-    (found,) = errors(checked(cpi_with(enable_describe_instance_types=False), whole))
+    (found,) = errors(checked(story.cpi_with(enable_describe_instance_types=False), whole))
     assert found["what"] == (
         "no stemcell fits all of the VM's types: 'm5.large' runs x86_64, 'm6g.large' runs arm64"
     )

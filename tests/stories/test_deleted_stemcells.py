@@ -7,7 +7,7 @@ import pytest
 from testbed.cloud import FakeAws
 from testbed.executable import Cpi
 from testbed.world import World
-from tests.protocols import ReadCalls, ReadWarnings
+from tests.stories.story import Story
 
 UNKNOWN = {"code": "UnknownParameter", "message": "The parameter DeleteAssociatedSnapshots is not recognized"}
 DENIED = {"code": "UnauthorizedOperation", "message": "You are not authorized to do this.", "status": 403}
@@ -59,20 +59,20 @@ def stemcells(world: World, fake_aws: FakeAws) -> Stemcells:
 
 
 def test_snapshots_that_ec2_did_not_delete(
-    cpi: Cpi, stemcells: Stemcells, fake_aws: FakeAws, sent: ReadCalls
+    story: Story, cpi: Cpi, stemcells: Stemcells, fake_aws: FakeAws
 ) -> None:
     """A snapshot that EC2 did not delete with the AMI is deleted by another call."""
     first, second = stemcells.snapshots()
     ami_id = stemcells.register([first, second])
     fake_aws.rule(action="DeregisterImage", states=["success", "missing-permissions"])
     assert cpi.call("delete_stemcell", ami_id).ok() is None
-    assert [call["SnapshotId"] for call in sent("DeleteSnapshot")] == [second]
+    assert [call["SnapshotId"] for call in story.sent("DeleteSnapshot")] == [second]
     assert stemcells.left() == ([], [])
 
 
 @pytest.mark.parametrize("knows", [True, False], ids=["at-once", "the-long-way"])
 def test_snapshot_of_another_ami(
-    cpi: Cpi, stemcells: Stemcells, fake_aws: FakeAws, warnings: ReadWarnings, *, knows: bool
+    story: Story, cpi: Cpi, stemcells: Stemcells, fake_aws: FakeAws, *, knows: bool
 ) -> None:
     """A snapshot that another AMI uses stays; that is no error."""
     own, shared = stemcells.snapshots()
@@ -84,7 +84,7 @@ def test_snapshot_of_another_ami(
     assert answer.ok() is None
     assert stemcells.left() == ([other], [shared])
     stays = [] if knows else [f"Snapshot '{shared}' of AMI '{ami_id}' is kept: another AMI uses it"]
-    assert warnings(answer) == stays
+    assert story.warnings(answer) == stays
 
 
 def test_ami_that_is_gone(cpi: Cpi, stemcells: Stemcells, world: World) -> None:
@@ -98,7 +98,7 @@ def test_ami_that_is_gone(cpi: Cpi, stemcells: Stemcells, world: World) -> None:
 
 
 def test_question_that_is_not_permitted(
-    cpi: Cpi, stemcells: Stemcells, world: World, fake_aws: FakeAws, warnings: ReadWarnings
+    story: Story, cpi: Cpi, stemcells: Stemcells, world: World, fake_aws: FakeAws
 ) -> None:
     """If the snapshots of an AMI that is gone can't be listed, that is a warning."""
     snapshot_ids = stemcells.snapshots()
@@ -107,12 +107,12 @@ def test_question_that_is_not_permitted(
     fake_aws.rule(action="DescribeSnapshots", error=DENIED)
     answer = cpi.call("delete_stemcell", ami_id)
     assert answer.ok() is None
-    (warning,) = warnings(answer)
+    (warning,) = story.warnings(answer)
     assert warning.startswith(f"Could not look for snapshots of AMI '{ami_id}': DescribeSnapshots")
     assert stemcells.left() == ([], sorted(snapshot_ids))
 
 
-def test_disabled(cpi: Cpi, stemcells: Stemcells, world: World, fake_aws: FakeAws, sent: ReadCalls) -> None:
+def test_disabled(story: Story, cpi: Cpi, stemcells: Stemcells, world: World, fake_aws: FakeAws) -> None:
     """A disabled AMI, which EC2 shows only on request, is deleted with its snapshots, which EC2 deletes."""
     ami_id = stemcells.register(stemcells.snapshots())
     world.ec2.disable_image(ImageId=ami_id)
@@ -120,5 +120,5 @@ def test_disabled(cpi: Cpi, stemcells: Stemcells, world: World, fake_aws: FakeAw
     fake_aws.forget_calls()
     assert cpi.call("delete_stemcell", ami_id).ok() is None
     assert fake_aws.actions() == ["DescribeImages", "DeregisterImage", "DescribeImages"]
-    assert sent("DeregisterImage")[0]["DeleteAssociatedSnapshots"] == "true"
+    assert story.sent("DeregisterImage")[0]["DeleteAssociatedSnapshots"] == "true"
     assert stemcells.left() == ([], [])

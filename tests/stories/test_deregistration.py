@@ -6,7 +6,7 @@ from testbed.cloud import FakeAws
 from testbed.executable import Cpi, finish
 from testbed.traffic import Traffic
 from testbed.world import World
-from tests.protocols import CpiWith, CreateVolume, RunInstance, WriteError
+from tests.stories.story import Story
 
 CLASSIC, TARGETS = "DeregisterInstancesFromLoadBalancer", "DeregisterTargets"
 HEALTH, DELAY = "DescribeTargetHealth", "DescribeTargetGroupAttributes"
@@ -18,9 +18,9 @@ LEAVING += [HEALTH, HEALTH, TARGETS, TARGETS]
 
 
 @pytest.fixture
-def balanced(traffic: Traffic, vm: RunInstance, fake_aws: FakeAws) -> tuple[str, str]:
+def balanced(story: Story, traffic: Traffic, fake_aws: FakeAws) -> tuple[str, str]:
     """Return two VMs that are registered with both target groups and the classic load balancer."""
-    vm_cids = vm(), vm()
+    vm_cids = story.vm(), story.vm()
     for arn in traffic.target_groups.values():
         traffic.elbv2.register_targets(TargetGroupArn=arn, Targets=[{"Id": vm_cid} for vm_cid in vm_cids])
     traffic.elb.register_instances_with_load_balancer(
@@ -31,12 +31,12 @@ def balanced(traffic: Traffic, vm: RunInstance, fake_aws: FakeAws) -> tuple[str,
 
 
 def test_drained(
-    cpi_with: CpiWith, balanced: tuple[str, str], traffic: Traffic, world: World, fake_aws: FakeAws
+    story: Story, balanced: tuple[str, str], traffic: Traffic, world: World, fake_aws: FakeAws
 ) -> None:
     """The VM is deregistered, and terminated once it is drained; other VMs stay."""
     vm_cid, other = balanced
     fake_aws.rule(action=HEALTH, nth=3, replace=[[GONE, DRAINING]])
-    assert cpi_with(deregister_on_delete=True).call("delete_vm", vm_cid, stemcell=2).ok() is None
+    assert story.cpi_with(deregister_on_delete=True).call("delete_vm", vm_cid, stemcell=2).ok() is None
     assert fake_aws.actions() == [
         *LEAVING,
         *[DELAY] * 2,
@@ -49,21 +49,21 @@ def test_drained(
     assert world.state()["instances"] == [other]
 
 
-def test_not_in_use(cpi_with: CpiWith, balanced: tuple[str, str], fake_aws: FakeAws) -> None:
+def test_not_in_use(story: Story, balanced: tuple[str, str], fake_aws: FakeAws) -> None:
     """A target that gets no traffic, for example of a group that no listener uses, has nothing to drain."""
     unused = "<State>unused</State><Reason>Target.NotInUse</Reason>"
     fake_aws.rule(action=HEALTH, nth=1, times=2, replace=[["<State>healthy</State>", unused]])
-    assert cpi_with(deregister_on_delete=True).call("delete_vm", balanced[0], stemcell=2).ok() is None
+    assert story.cpi_with(deregister_on_delete=True).call("delete_vm", balanced[0], stemcell=2).ok() is None
     assert fake_aws.actions() == [*LEAVING, "TerminateInstances", "DescribeInstances"]
 
 
 def test_disk_that_is_attached_meanwhile(
-    cpi_with: CpiWith, balanced: tuple[str, str], disk: CreateVolume, fake_aws: FakeAws, world: World
+    story: Story, balanced: tuple[str, str], fake_aws: FakeAws, world: World
 ) -> None:
     """A disk that is attached while the VM is drained outlives it: its shutdown is not skipped."""
-    vm_cid, disk_cid = balanced[0], disk()
+    vm_cid, disk_cid = balanced[0], story.disk()
     fake_aws.rule(action=HEALTH, nth=3, hold_before=True)
-    cpi = cpi_with(deregister_on_delete=True, skip_os_shutdown=True)
+    cpi = story.cpi_with(deregister_on_delete=True, skip_os_shutdown=True)
     process = cpi.start("delete_vm", vm_cid, stemcell=2)
     assert fake_aws.wait_until_held() == [HEALTH]
     world.ec2.attach_volume(InstanceId=vm_cid, VolumeId=disk_cid, Device="/dev/sdf")
@@ -88,7 +88,7 @@ def test_not_asked_for(cpi: Cpi, balanced: tuple[str, str], fake_aws: FakeAws) -
     ],
 )
 def test_failure(
-    cpi_with: CpiWith,
+    story: Story,
     balanced: tuple[str, str],
     world: World,
     fake_aws: FakeAws,
@@ -99,7 +99,7 @@ def test_failure(
     """A failure is logged; the VM is deregistered from the others and deleted all the same."""
     vm_cid, other = balanced
     fake_aws.rule(action=action, error=DENIED)
-    answer = cpi_with(deregister_on_delete=True).call("delete_vm", vm_cid, stemcell=2)
+    answer = story.cpi_with(deregister_on_delete=True).call("delete_vm", vm_cid, stemcell=2)
     assert answer.ok() is None
     errors = [line for line in answer.stderr.splitlines() if " ERROR: " in line]
     begin = "Deregistration failed, the VM is terminated anyway: "
@@ -111,19 +111,13 @@ def test_failure(
     assert world.state()["instances"] == [other]
 
 
-def test_vm_that_is_gone(
-    cpi_with: CpiWith,
-    vm: RunInstance,
-    world: World,
-    failure: WriteError,
-    fake_aws: FakeAws,
-) -> None:
+def test_vm_that_is_gone(story: Story, world: World, fake_aws: FakeAws) -> None:
     """A terminated VM needs no deregistration; an unknown one is VMNotFound."""
-    vm_cid, unknown = vm(), "i-0123456789abcdef0"
+    vm_cid, unknown = story.vm(), "i-0123456789abcdef0"
     world.ec2.terminate_instances(InstanceIds=[vm_cid])
-    cpi = cpi_with(deregister_on_delete=True)
+    cpi = story.cpi_with(deregister_on_delete=True)
     fake_aws.forget_calls()
     assert cpi.call("delete_vm", vm_cid, stemcell=2).ok() is None
     answer = cpi.call("delete_vm", unknown, stemcell=2)
-    assert answer.error == failure("VMNotFound", f"VM `{unknown}' not found")
+    assert answer.error == story.failure("VMNotFound", f"VM `{unknown}' not found")
     assert {call["service"] for call in fake_aws.calls()} == {"ec2"}

@@ -7,7 +7,7 @@ import pytest
 from testbed.cloud import FakeAws
 from testbed.executable import Cpi
 from testbed.world import World
-from tests.protocols import RunInstance, WriteError
+from tests.stories.story import Story
 from tests.stories.volumes import LOOK, TWO_GIB, Volumes, asked
 
 KEY = "arn:aws:kms:us-east-1:123456789012:key/own"
@@ -65,15 +65,15 @@ def test_nothing_differs(cpi: Cpi, volumes: Volumes, fake_aws: FakeAws) -> None:
     assert fake_aws.actions() == ["DescribeVolumes"]
 
 
-def test_attached(cpi: Cpi, vm: RunInstance, volumes: Volumes, failure: WriteError, world: World) -> None:
+def test_attached(story: Story, cpi: Cpi, volumes: Volumes, world: World) -> None:
     """update_disk changes an attached disk too; resize_disk does not, after the other questions."""
-    vm_cid, disk_cid = vm(), volumes.make(Size=2)
+    vm_cid, disk_cid = story.vm(), volumes.make(Size=2)
     world.ec2.attach_volume(InstanceId=vm_cid, VolumeId=disk_cid, Device="/dev/sdf")
     assert cpi.call("resize_disk", disk_cid, TWO_GIB).ok() is None
-    smaller = failure("NotSupported", "Cannot resize volume to a smaller size from 2 GiB to 1 GiB")
+    smaller = story.failure("NotSupported", "Cannot resize volume to a smaller size from 2 GiB to 1 GiB")
     assert cpi.call("resize_disk", disk_cid, 1024).error == smaller
     message = f"Cannot resize volume '{disk_cid}' it still has 1 attachment(s)"
-    assert cpi.call("resize_disk", disk_cid, 2049).error == failure("CloudError", message)
+    assert cpi.call("resize_disk", disk_cid, 2049).error == story.failure("CloudError", message)
     assert volumes.figures(disk_cid) == ("gp3", 2, 3000, 125)
     assert cpi.call("update_disk", disk_cid, 2049, {}).ok() is None
     assert volumes.figures(disk_cid) == ("gp3", 3, 3000, 125)

@@ -7,8 +7,8 @@ import pytest
 from testbed.cloud import FakeAws
 from testbed.executable import DIRECTOR_UUID, Cpi, finish
 from testbed.killing import interrupt_at
-from tests.protocols import CpiWith, ReadCalls, Refuse, WriteError
 from tests.stories.disk_copies import OWN_TAGS, REQUEST, Copied, copy_tags
+from tests.stories.story import Story
 from tests.stories.volumes import Volumes
 
 KEY = "arn:aws:kms:us-east-1:123456789012:key/own"
@@ -44,9 +44,9 @@ def test_answer(copied: Copied, fake_aws: FakeAws) -> None:
     ids=["keeps-its-key", "default-key"],
 )
 def test_figures(
+    story: Story,
     cpi: Cpi,
     volumes: Volumes,
-    sent: ReadCalls,
     before: dict[str, Any],
     properties: dict[str, Any],
     expected: dict[str, str],
@@ -54,7 +54,7 @@ def test_figures(
     """One CopyVolumes makes all changes; the type is always sent, and an encrypted disk keeps its key."""
     disk_cid = volumes.make(Size=8, **before)
     assert cpi.call("update_disk", disk_cid, 9 * 1024, properties).ok() != disk_cid
-    (call,) = sent("CopyVolumes")
+    (call,) = story.sent("CopyVolumes")
     beside = ("Action", "Version", "ClientToken", "TagSpecification")
     figures = {name: value for name, value in call.items() if not name.startswith(beside)}
     assert figures == {"SourceVolumeId": disk_cid, "Size": "9", **expected}
@@ -70,22 +70,22 @@ def test_not_modifiable_now(cpi: Cpi, volumes: Volumes, fake_aws: FakeAws, code:
     assert volumes.figures(new) == ("gp3", 2, 3000, 125)
 
 
-def test_attached_disk(copied: Copied, failure: WriteError, fake_aws: FakeAws) -> None:
+def test_attached_disk(story: Story, copied: Copied, fake_aws: FakeAws) -> None:
     """An attached disk is not copied: the error is NotSupported, and the Director copies the data."""
     copied.attach(copied.cid)
     fake_aws.forget_calls()
     message = f"Volume '{copied.cid}' can't be encrypted in place. {NO_COPY}: it is attached"
-    assert copied.update().error == failure("NotSupported", message)
+    assert copied.update().error == story.failure("NotSupported", message)
     assert fake_aws.actions() == ["DescribeVolumes"]
 
 
-def test_not_permitted(copied: Copied, deny: Refuse, failure: WriteError) -> None:
+def test_not_permitted(story: Story, copied: Copied) -> None:
     """Without the permission the error is NotSupported and names the action; the disk is unchanged."""
-    why = deny("CopyVolumes")
+    why = story.deny("CopyVolumes")
     allow = "Allow ec2:CopyVolumes in the policy of the CPI's user or role; until then the Director copies"
     message = f"Volume '{copied.cid}' can't be encrypted in place. {NO_COPY}: {why}"
     answer = copied.update()
-    assert answer.error == failure("NotSupported", message)
+    assert answer.error == story.failure("NotSupported", message)
     assert allow in answer.error["message"]
     assert (copied.disks, copied.tags(copied.cid)) == ([copied.cid], OWN_TAGS)
 
@@ -127,18 +127,18 @@ def test_no_link(copied: Copied, fake_aws: FakeAws, code: str, remedy: str) -> N
     assert (copied.disks, copied.tags(copied.cid)) == ([copied.cid], OWN_TAGS)
 
 
-def test_encryption_removed(
-    cpi_with: CpiWith, volumes: Volumes, failure: WriteError, fake_aws: FakeAws
-) -> None:
+def test_encryption_removed(story: Story, volumes: Volumes, fake_aws: FakeAws) -> None:
     """Without the property an encrypted disk stays encrypted, which is logged; `false` is not supported."""
     disk_cid = volumes.make(Encrypted=True)
-    answer = cpi_with(kms_key_arn=KEY).call("update_disk", disk_cid, 1024, {})
+    answer = story.cpi_with(kms_key_arn=KEY).call("update_disk", disk_cid, 1024, {})
     assert answer.ok() is None
     assert "Ignored" not in answer.stderr
     assert f"Disk '{disk_cid}' stays encrypted, although nothing requests it" in answer.stderr
-    refused = cpi_with().call("update_disk", disk_cid, 1024, {"encrypted": False}).error
+    refused = story.cpi_with().call("update_disk", disk_cid, 1024, {"encrypted": False}).error
     message = f"Volume '{disk_cid}' can't lose its encryption, in place or by a copy: "
-    assert refused == failure("NotSupported", f"{message}EBS encrypts every copy of an encrypted volume")
+    assert refused == story.failure(
+        "NotSupported", f"{message}EBS encrypts every copy of an encrypted volume"
+    )
     assert fake_aws.actions() == ["DescribeVolumes"] * 2
 
 

@@ -7,15 +7,7 @@ import pytest
 from testbed.cloud import FakeAws
 from testbed.executable import DIRECTOR_UUID, Cpi
 from testbed.world import World
-from tests.protocols import (
-    CheckRefused,
-    CpiWith,
-    CreateVolume,
-    ReadCalls,
-    ReadTags,
-    RunInstance,
-    WriteError,
-)
+from tests.stories.story import Story
 
 UNKNOWN = "vol-0123456789abcdef0"
 KEY = "arn:aws:kms:us-east-1:123456789012:key/default"
@@ -51,18 +43,16 @@ def test_mistyped_encryption(cpi: Cpi, fake_aws: FakeAws) -> None:
     ids=["defaults", "default-key", "own"],
 )
 def test_create_disk(
-    cpi_with: CpiWith,
-    vm: RunInstance,
-    sent: ReadCalls,
+    story: Story,
     world: World,
     asked: tuple[int, dict[str, Any]],
     defaults: dict[str, Any],
     expected: dict[str, str],
 ) -> None:
     """A disk is made in its VM's zone, rounded up to GiB, with its own properties over the defaults."""
-    vm_cid = vm(SubnetId=world.subnet_ids[2])
-    disk_cid = cpi_with(**defaults).call("create_disk", *asked, vm_cid).ok()
-    (parameters,) = sent("CreateVolume")
+    vm_cid = story.vm(SubnetId=world.subnet_ids[2])
+    disk_cid = story.cpi_with(**defaults).call("create_disk", *asked, vm_cid).ok()
+    (parameters,) = story.sent("CreateVolume")
     given = {
         name: value
         for name, value in parameters.items()
@@ -73,9 +63,7 @@ def test_create_disk(
     assert volume["State"] == "available"
 
 
-def test_create_disk_for_no_vm(
-    cpi: Cpi, world: World, fake_aws: FakeAws, sent: ReadCalls, tags_of: ReadTags
-) -> None:
+def test_create_disk_for_no_vm(story: Story, cpi: Cpi, world: World, fake_aws: FakeAws) -> None:
     """Without a VM any ordinary zone will do; a new disk is tagged from the beginning, and waited for."""
     fake_aws.rule(action="DescribeVolumes", nth=1, replace=[[">available<", ">creating<"]])
     answer = cpi.call("create_disk", 1024, {"name": 7, "tags": {"a": 1}})
@@ -83,10 +71,10 @@ def test_create_disk_for_no_vm(
     disk_cid = answer.ok()
     assert fake_aws.actions().count("DescribeVolumes") == 2
     assert "CreateTags" not in fake_aws.actions()
-    tags = tags_of(disk_cid)
+    tags = story.tags_of(disk_cid)
     assert tags.pop("bosh_call") != ""
     assert tags == {"Name": "7", "a": "1", "bosh_director_uuid": DIRECTOR_UUID}
-    (asked,) = sent("DescribeAvailabilityZones")
+    (asked,) = story.sent("DescribeAvailabilityZones")
     filters = {asked[f"Filter.{n}.Name"]: asked[f"Filter.{n}.Value.1"] for n in (1, 2)}
     assert filters == {"state": "available", "zone-type": "availability-zone"}
     (volume,) = world.ec2.describe_volumes(VolumeIds=[disk_cid])["Volumes"]
@@ -106,9 +94,9 @@ def test_create_disk_without_any_zone(cpi: Cpi, fake_aws: FakeAws, world: World)
     assert world.state() == world.empty
 
 
-def test_create_disk_that_fails(cpi: Cpi, vm: RunInstance, world: World, fake_aws: FakeAws) -> None:
+def test_create_disk_that_fails(story: Story, cpi: Cpi, world: World, fake_aws: FakeAws) -> None:
     """A volume that EBS could not make is an error that names it, and is removed."""
-    vm_cid = vm()
+    vm_cid = story.vm()
     before = world.state()
     fake_aws.rule(action="DescribeVolumes", nth=1, replace=[[">available<", ">error<"]])
     fake_aws.forget_calls()
@@ -120,9 +108,9 @@ def test_create_disk_that_fails(cpi: Cpi, vm: RunInstance, world: World, fake_aw
     assert world.state() == before
 
 
-def test_delete_disk(cpi: Cpi, disk: CreateVolume, world: World, fake_aws: FakeAws) -> None:
+def test_delete_disk(story: Story, cpi: Cpi, world: World, fake_aws: FakeAws) -> None:
     """A disk that EBS still holds is deleted once it is free."""
-    disk_cid, other = disk(), disk()
+    disk_cid, other = story.disk(), story.disk()
     fake_aws.rule(action="DeleteVolume", times=2, error=IN_USE)
     assert cpi.call("delete_disk", disk_cid).ok() is None
     assert fake_aws.actions().count("DeleteVolume") == 3
@@ -139,17 +127,10 @@ ATTACHED = """<attachmentSet><item><status>{}</status><volumeId>v</volumeId><ins
     ("is_alive", "state"), [(True, "attached"), (False, "attached"), (True, "detaching")]
 )
 def test_delete_disk_that_is_attached(
-    cpi: Cpi,
-    disk: CreateVolume,
-    vm: RunInstance,
-    world: World,
-    fake_aws: FakeAws,
-    state: str,
-    *,
-    is_alive: bool,
+    story: Story, cpi: Cpi, world: World, fake_aws: FakeAws, state: str, *, is_alive: bool
 ) -> None:
     """A disk that a VM keeps is refused at once, with the VM; one that is being released is waited for."""
-    disk_cid, vm_cid, is_kept = disk(), vm(), is_alive and state == "attached"
+    disk_cid, vm_cid, is_kept = story.disk(), story.vm(), is_alive and state == "attached"
     if not is_alive:
         world.ec2.terminate_instances(InstanceIds=[vm_cid])
     fake_aws.rule(action="DeleteVolume", nth=1, error=IN_USE)
@@ -163,9 +144,9 @@ def test_delete_disk_that_is_attached(
 
 
 @pytest.mark.parametrize(("state", "expected"), [("deleting", True), ("deleted", False)])
-def test_has_disk(cpi: Cpi, disk: CreateVolume, fake_aws: FakeAws, state: str, *, expected: bool) -> None:
+def test_has_disk(story: Story, cpi: Cpi, fake_aws: FakeAws, state: str, *, expected: bool) -> None:
     """A disk exists in every state but `deleted`, in which EC2 may show it for a while."""
-    disk_cid = disk()
+    disk_cid = story.disk()
     fake_aws.rule(
         action="DescribeVolumes", replace=[["<status>available</status>", f"<status>{state}</status>"]]
     )
@@ -173,12 +154,10 @@ def test_has_disk(cpi: Cpi, disk: CreateVolume, fake_aws: FakeAws, state: str, *
     assert fake_aws.actions() == ["DescribeVolumes"]
 
 
-def test_delete_disk_on_the_fast_path(
-    cpi_with: CpiWith, disk: CreateVolume, fake_aws: FakeAws, world: World
-) -> None:
+def test_delete_disk_on_the_fast_path(story: Story, fake_aws: FakeAws, world: World) -> None:
     """The fast path deletes, tags, and minds neither that the disk is gone by then nor waits."""
-    cpi = cpi_with(fast_path_delete=True)
-    assert cpi.call("delete_disk", disk()).ok() is None
+    cpi = story.cpi_with(fast_path_delete=True)
+    assert cpi.call("delete_disk", story.disk()).ok() is None
     assert fake_aws.actions() == ["DeleteVolume", "CreateTags"]
     (tagging,) = [call["parameters"] for call in fake_aws.calls() if call["action"] == "CreateTags"]
     assert (tagging["Tag.1.Key"], tagging["Tag.1.Value"]) == ("Name", "to be deleted")
@@ -192,18 +171,18 @@ def test_delete_disk_on_the_fast_path(
         ("set_disk_metadata", "vol-x", [{"a": "b"}]),
     ],
 )
-def test_unknown_disk(cpi: Cpi, failure: WriteError, method: str, more: list[Any], disk_cid: str) -> None:
+def test_unknown_disk(story: Story, cpi: Cpi, method: str, more: list[Any], disk_cid: str) -> None:
     """An id that EC2 does not know, or calls malformed, is DiskNotFound, which is not retriable."""
     answer = cpi.call(method, disk_cid, *more)
-    assert answer.error == failure("DiskNotFound", f"Disk '{disk_cid}' not found")
+    assert answer.error == story.failure("DiskNotFound", f"Disk '{disk_cid}' not found")
 
 
-def test_set_disk_metadata(cpi: Cpi, disk: CreateVolume, tags_of: ReadTags, fake_aws: FakeAws) -> None:
+def test_set_disk_metadata(story: Story, cpi: Cpi, fake_aws: FakeAws) -> None:
     """Metadata become tags; a limit is logged and no error."""
-    disk_cid = disk()
+    disk_cid = story.disk()
     metadata = {"name": "redis", "instance_index": 0, "none": None, "flag": False}
     assert cpi.call("set_disk_metadata", disk_cid, metadata).ok() is None
-    assert tags_of(disk_cid) == {"name": "redis", "instance_index": "0", "flag": "false"}
+    assert story.tags_of(disk_cid) == {"name": "redis", "instance_index": "0", "flag": "false"}
     fake_aws.rule(action="CreateTags", error={"code": "TagLimitExceeded", "message": "too many"})
     answer = cpi.call("set_disk_metadata", disk_cid, {"more": "x"})
     assert answer.ok() is None
@@ -223,21 +202,17 @@ DEFAULT = {"type": "io2", "iops_per_gib": 100, "encrypted": True, "kms_key_arn":
     ids=["all", "own-encryption", "own-iops-by-size"],
 )
 def test_default_persistent_disk(
-    cpi_with: CpiWith,
-    sent: ReadCalls,
-    default: dict[str, Any],
-    properties: dict[str, Any],
-    expected: dict[str, str],
+    story: Story, default: dict[str, Any], properties: dict[str, Any], expected: dict[str, str]
 ) -> None:
     """A disk has the configuration's defaults, key by key under its own, and update_disk finds it right."""
-    cpi = cpi_with(default_persistent_disk=default, encrypted=False, kms_key_arn=KEY)
+    cpi = story.cpi_with(default_persistent_disk=default, encrypted=False, kms_key_arn=KEY)
     disk_cid = cpi.call("create_disk", 8 * 1024, properties).ok()
-    (parameters,) = sent("CreateVolume")
+    (parameters,) = story.sent("CreateVolume")
     known = ("VolumeType", "Iops", "Throughput", "Encrypted", "KmsKeyId")
     given = {name: parameters[name] for name in known if name in parameters}
     assert given == {"VolumeType": "gp3", "Encrypted": "false", **expected}
     answer = cpi.call("update_disk", disk_cid, 8 * 1024, properties)
-    assert (answer.ok(), sent("ModifyVolume")) == (None, [])
+    assert (answer.ok(), story.sent("ModifyVolume")) == (None, [])
     assert f"Disk '{disk_cid}' needs no change" in answer.stderr
 
 
@@ -261,9 +236,7 @@ REMEDY = "; give the disk its own cloud_properties.iops"
     ],
     ids=["unknown", "size"],
 )
-def test_wrong_default_persistent_disk(
-    cpi_with: CpiWith, refused: CheckRefused, default: dict[str, Any], reason: str
-) -> None:
+def test_wrong_default_persistent_disk(story: Story, default: dict[str, Any], reason: str) -> None:
     """A default that EBS would refuse is an error that names it, before EBS is asked."""
-    cpi = cpi_with(default_persistent_disk=default)
-    assert refused(cpi.call("create_disk", 1024, {}), reason) == []
+    cpi = story.cpi_with(default_persistent_disk=default)
+    assert story.refused(cpi.call("create_disk", 1024, {}), reason) == []

@@ -7,9 +7,9 @@ import pytest
 from testbed.cloud import FakeAws
 from testbed.executable import Cpi
 from testbed.world import World
-from tests.protocols import CheckRefused, CpiWith, CreateVm, ReadWarnings
 from tests.stories.checked_config import changed, right
 from tests.stories.checking import checked
+from tests.stories.story import Story
 from tests.stories.volumes import Volumes
 
 KEY = "arn:aws:kms:us-east-1:123456789012:key/k"
@@ -31,37 +31,30 @@ def of(found: list[dict[str, Any]]) -> list[tuple[str, str, str]]:
 
 @pytest.mark.parametrize("default", [False, True])
 @pytest.mark.parametrize("own", [{}, {"encrypted": False}, {"encrypted": None}, {"encrypted": True}], ids=str)
-def test_key_of_a_disk(
-    cpi_with: CpiWith,
-    world: World,
-    refused: CheckRefused,
-    own: dict[str, Any],
-    *,
-    default: bool,
-) -> None:
+def test_key_of_a_disk(story: Story, world: World, own: dict[str, Any], *, default: bool) -> None:
     """A disk's own key needs encryption, also beside `encrypted: false` or null; `cpi check` says so, too."""
-    cpi, properties = cpi_with(encrypted=default), {"kms_key_arn": KEY, **own}
+    cpi, properties = story.cpi_with(encrypted=default), {"kms_key_arn": KEY, **own}
     answer = cpi.call("create_disk", 1024, properties, None)
     is_right = own.get("encrypted", default) is True
     if is_right:
         (volume,) = world.ec2.describe_volumes(VolumeIds=[answer.ok()])["Volumes"]
         assert (volume["Encrypted"], volume["KmsKeyId"]) == (True, KEY)
     else:
-        assert refused(answer, f"cloud_properties.{NEEDS}") == []
+        assert story.refused(answer, f"cloud_properties.{NEEDS}") == []
     found = checked(cpi, changed(right(world), OF_DISK, properties), "--offline")
     expected = [("error", "disk_types/default/cloud_properties/kms_key_arn", f"cloud_properties.{NEEDS}")]
     assert of(found) == ([] if is_right else expected)
 
 
-def test_keys_of_a_vm(
-    create_vm: CreateVm, cpi: Cpi, cpi_with: CpiWith, world: World, refused: CheckRefused
-) -> None:
+def test_keys_of_a_vm(story: Story, cpi: Cpi, world: World) -> None:
     """create_vm refuses a disk's key that nothing uses; cpi check finds both."""
     properties = {"root_disk": {"kms_key_arn": KEY}, "ephemeral_disk": {"kms_key_arn": KEY, "size": 10240}}
-    assert refused(create_vm(properties), f"cloud_properties.root_disk.{NEEDS}") == []
-    of_default = cpi_with(default_root_disk={"encrypted": True})
+    assert story.refused(story.create_vm(properties), f"cloud_properties.root_disk.{NEEDS}") == []
+    of_default = story.cpi_with(default_root_disk={"encrypted": True})
     assert (
-        refused(create_vm(properties, executable=of_default), f"cloud_properties.ephemeral_disk.{NEEDS}")
+        story.refused(
+            story.create_vm(properties, executable=of_default), f"cloud_properties.ephemeral_disk.{NEEDS}"
+        )
         == []
     )
     whole = right(world)
@@ -85,31 +78,27 @@ def test_keys_of_a_vm(
     ],
 )
 def test_key_of_the_configuration(
-    cpi_with: CpiWith,
-    create_vm: CreateVm,
-    warnings: ReadWarnings,
-    world: World,
-    aws: dict[str, Any],
-    own: dict[str, Any],
-    *,
-    is_said: bool,
+    story: Story, world: World, aws: dict[str, Any], own: dict[str, Any], *, is_said: bool
 ) -> None:
     """aws.kms_key_arn is the key of what is encrypted: a call warns once of what is not, and nobody says so.
 
     `cpi check` warns once of VMs and once of persistent disks, whatever their number.
     """
-    cpi = cpi_with(kms_key_arn=KEY, **aws)
+    cpi = story.cpi_with(kms_key_arn=KEY, **aws)
     light = {"ami": {"us-east-1": world.image_id}, **own}
     disk = {"ephemeral_disk": own} if own else {}
     calls = (
-        (create_vm({**disk, "instance_type_fallbacks": ["m5.large"]}, executable=cpi), "ephemeral_disk."),
+        (
+            story.create_vm({**disk, "instance_type_fallbacks": ["m5.large"]}, executable=cpi),
+            "ephemeral_disk.",
+        ),
         (cpi.call("create_disk", 1024, own, None), ""),
         (cpi.call("create_stemcell", "/x/image", light), ""),
     )
     for answer, path in calls:
         answer.ok()
         text = f"Ignored: aws.kms_key_arn, because {path}encrypted is not true"
-        assert warnings(answer) == [text] * is_said
+        assert story.warnings(answer) == [text] * is_said
     whole = right(world)
     for each in (*whole["vm_types"], whole["compilation"]):
         each["cloud_properties"] = {**each.get("cloud_properties", {}), **disk}
@@ -120,10 +109,10 @@ def test_key_of_the_configuration(
     assert all(each["what"].startswith("Ignored: aws.kms_key_arn, because ") for each in found)
 
 
-def test_disk_in_error(cpi_with: CpiWith, fake_aws: FakeAws) -> None:
+def test_disk_in_error(story: Story, fake_aws: FakeAws) -> None:
     """If EBS can't create a disk, the error names the disk's key and where it comes from."""
     fake_aws.rule(action="DescribeVolumes", replace=IN_ERROR)
-    error = cpi_with(kms_key_arn=KEY).call("create_disk", 1024, {"encrypted": True}, None).error
+    error = story.cpi_with(kms_key_arn=KEY).call("create_disk", 1024, {"encrypted": True}, None).error
     assert "in state error. For an encrypted disk, check that its KMS key exists" in error["message"]
     named = f"'{KEY}' (aws.kms_key_arn)"
     assert error["message"].endswith(f". {BY_KEYS.format(named)}")
@@ -160,16 +149,16 @@ def test_refused_key(cpi: Cpi, fake_aws: FakeAws, code: str, properties: dict[st
 
 
 @pytest.mark.parametrize("how", ["ends", "refused"])
-def test_keys_of_a_launch(create_vm: CreateVm, cpi_with: CpiWith, fake_aws: FakeAws, how: str) -> None:
+def test_keys_of_a_launch(story: Story, fake_aws: FakeAws, how: str) -> None:
     """The error of a VM names the keys of its root disk and its ephemeral disk, which EC2 does not."""
     if how == "ends":
         fake_aws.rule(action="RunInstances", ends=UNUSABLE)
     else:
         error = {"code": "InvalidKMSKey.InvalidState", "message": "The KMS key is in a bad state"}
         fake_aws.rule(action="RunInstances", error=error)
-    cpi = cpi_with(default_root_disk={"encrypted": True, "kms_key_arn": OTHER_KEY})
+    cpi = story.cpi_with(default_root_disk={"encrypted": True, "kms_key_arn": OTHER_KEY})
     disk = {"encrypted": True, "kms_key_arn": KEY}
-    error = create_vm({"ephemeral_disk": disk}, executable=cpi).error
+    error = story.create_vm({"ephemeral_disk": disk}, executable=cpi).error
     named = (
         f"'{OTHER_KEY}' (aws.default_root_disk.kms_key_arn) and "
         f"'{KEY}' (cloud_properties.ephemeral_disk.kms_key_arn)"
@@ -186,30 +175,25 @@ def test_keys_of_a_launch(create_vm: CreateVm, cpi_with: CpiWith, fake_aws: Fake
     ],
 )
 def test_key_of_a_stemcell(
-    cpi_with: CpiWith,
-    world: World,
-    fake_aws: FakeAws,
-    stemcell: dict[str, str],
-    own: dict[str, str],
-    source: str,
+    story: Story, world: World, fake_aws: FakeAws, stemcell: dict[str, str], own: dict[str, str], source: str
 ) -> None:
     """The error of a stemcell whose copy fails names its key, and the property that sets it."""
     fake_aws.rule(action="CopyImage", states=["pending", "failed: Given key ID is not accessible"])
     light = {"ami": {"us-east-1": world.image_id}, **own}
-    error = cpi_with(**OF_CONFIG, stemcell=stemcell).call("create_stemcell", "/x/image", light).error
+    error = story.cpi_with(**OF_CONFIG, stemcell=stemcell).call("create_stemcell", "/x/image", light).error
     said = "its state is failed: Given key ID is not accessible"
     named = BY_KEYS.format(f"'{KEY}' ({source})")
     assert said in error["message"]
     assert error["message"].endswith(f". {named}")
 
 
-def test_unused_key_of_a_stemcell(cpi_with: CpiWith, world: World, refused: CheckRefused) -> None:
+def test_unused_key_of_a_stemcell(story: Story, world: World) -> None:
     """create_stemcell refuses a stemcell's key that nothing uses."""
     light = {"ami": {"us-east-1": world.image_id}}
-    cpi = cpi_with(stemcell={"kms_key_arn": KEY})
-    assert refused(cpi.call("create_stemcell", "/x/image", light), f"aws.stemcell.{NEEDS}") == []
-    own = cpi_with().call("create_stemcell", "/x/image", {**light, "kms_key_arn": KEY})
-    assert refused(own, f"cloud_properties.{NEEDS}") == []
+    cpi = story.cpi_with(stemcell={"kms_key_arn": KEY})
+    assert story.refused(cpi.call("create_stemcell", "/x/image", light), f"aws.stemcell.{NEEDS}") == []
+    own = story.cpi_with().call("create_stemcell", "/x/image", {**light, "kms_key_arn": KEY})
+    assert story.refused(own, f"cloud_properties.{NEEDS}") == []
 
 
 def test_unused_key_of_an_updated_disk(cpi: Cpi, volumes: Volumes, fake_aws: FakeAws) -> None:

@@ -7,7 +7,7 @@ import pytest
 from testbed.cloud import FakeAws
 from testbed.executable import Cpi
 from testbed.world import World
-from tests.protocols import CpiWith, CreateVm, ReadCalls
+from tests.stories.story import Story
 
 REFUSED = [
     ("UnsupportedHibernationConfiguration", "Or remove hibernation"),
@@ -26,10 +26,10 @@ def answered(code: str) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(("code", "remedy"), REFUSED)
-def test_refused(create_vm: CreateVm, fake_aws: FakeAws, code: str, remedy: str) -> None:
+def test_refused(story: Story, fake_aws: FakeAws, code: str, remedy: str) -> None:
     """The Director does not retry a launch that AWS refuses so; the error says what to correct."""
     fake_aws.rule(action="RunInstances", error=answered(code))
-    error = create_vm().error
+    error = story.create_vm().error
     assert (error["type"], error["ok_to_retry"]) == ("Bosh::Clouds::CloudError", False)
     assert remedy in error["message"]
 
@@ -41,13 +41,11 @@ def test_refused(create_vm: CreateVm, fake_aws: FakeAws, code: str, remedy: str)
         ({"iam_instance_profile": "nosuch", "key_name": "nosuch"}, "the named value in the cloud config"),
     ],
 )
-def test_refused_value(
-    create_vm: CreateVm, fake_aws: FakeAws, properties: dict[str, str], named: str
-) -> None:
+def test_refused_value(story: Story, fake_aws: FakeAws, properties: dict[str, str], named: str) -> None:
     """The key of the only property with the value that AWS quotes is named."""
     message = "Value (nosuch) for parameter iamInstanceProfile.name is invalid"
     fake_aws.rule(action="RunInstances", error={"code": "InvalidParameterValue", "message": message})
-    assert f"Correct {named}" in create_vm(properties).error["message"]
+    assert f"Correct {named}" in story.create_vm(properties).error["message"]
 
 
 def test_not_implemented(fake_aws: FakeAws, world: World, cpi: Cpi) -> None:
@@ -62,10 +60,10 @@ def test_not_implemented(fake_aws: FakeAws, world: World, cpi: Cpi) -> None:
 
 
 @pytest.mark.parametrize(("code", "remedy"), BUSY)
-def test_busy(create_vm: CreateVm, fake_aws: FakeAws, code: str, remedy: str) -> None:
+def test_busy(story: Story, fake_aws: FakeAws, code: str, remedy: str) -> None:
     """The Director may retry what AWS refuses for a transient reason; the error says why."""
     fake_aws.rule(action="DescribeImages", error=answered(code))
-    error = create_vm().error
+    error = story.create_vm().error
     assert (error["type"], error["ok_to_retry"]) == ("Bosh::Clouds::VMCreationFailed", True)
     assert remedy in error["message"]
 
@@ -80,18 +78,18 @@ def test_busy(create_vm: CreateVm, fake_aws: FakeAws, code: str, remedy: str) ->
         ("Not authorized for images: [ami-0123456789abcdef0]", "Use an AMI or elastic IP of this account"),
     ],
 )
-def test_refused_access(create_vm: CreateVm, fake_aws: FakeAws, message: str, remedy: str) -> None:
+def test_refused_access(story: Story, fake_aws: FakeAws, message: str, remedy: str) -> None:
     """EC2 answers with one code for keys that it does not accept, and for another account's resource."""
     fake_aws.rule(action="RunInstances", error={"code": "AuthFailure", "message": message, "status": 401})
-    assert f". {remedy}" in create_vm().error["message"]
+    assert f". {remedy}" in story.create_vm().error["message"]
 
 
-def test_enforced_tokens(create_vm: CreateVm, fake_aws: FakeAws) -> None:
+def test_enforced_tokens(story: Story, fake_aws: FakeAws) -> None:
     """Where the account enforces IMDSv2, the error names the option that a VM needs."""
     said = "You can't launch instances with IMDSv1 because httpTokensEnforced is enabled for this account."
     error = {"code": "UnsupportedOperation", "message": said, "status": 400}
     fake_aws.rule(action="RunInstances", error=error)
-    message = create_vm({"metadata_options": {"http_tokens": "optional"}}).error["message"]
+    message = story.create_vm({"metadata_options": {"http_tokens": "optional"}}).error["message"]
     assert said in message
     assert message.endswith(". Set metadata_options.http_tokens to required: the account enforces IMDSv2")
 
@@ -146,12 +144,12 @@ BY_ORGANIZATION = (
 )
 
 
-def test_denied_by_the_organization(create_vm: CreateVm, fake_aws: FakeAws) -> None:
+def test_denied_by_the_organization(story: Story, fake_aws: FakeAws) -> None:
     """A denial names resource, policy and action, and how to decode the rest; the log has its remedy."""
     message = f"{BY_ORGANIZATION}. Encoded authorization failure message: {ENCODED}"
     error = {"code": "UnauthorizedOperation", "message": message, "status": 403}
     fake_aws.rule(action="RunInstances", error=error)
-    answer = create_vm()
+    answer = story.create_vm()
     remedy = ". The service control policy explicitly denies ec2:RunInstances: no other policy can allow it. "
     begin, _, end = answer.error["message"].partition(remedy)
     assert begin.startswith(f"RunInstances failed with UnauthorizedOperation: {BY_ORGANIZATION}. (request id")
@@ -170,13 +168,13 @@ def test_key_of_another_service(cpi: Cpi, fake_aws: FakeAws) -> None:
 
 
 @pytest.mark.usefixtures("fast_clock")
-def test_wrong_default(cpi_with: CpiWith, create_vm: CreateVm, sent: ReadCalls) -> None:
+def test_wrong_default(story: Story) -> None:
     """A default that EC2 refuses is named; a profile may be new, so it is tried for up to two minutes."""
     spot = {"spot_bid_price": 1, "spot_ondemand_fallback": True}
-    answer = create_vm(spot, executable=cpi_with(default_iam_instance_profile="nobody"))
+    answer = story.create_vm(spot, executable=story.cpi_with(default_iam_instance_profile="nobody"))
     assert "nobody" in answer.error["message"]
     assert answer.error["message"].endswith(". Correct aws.default_iam_instance_profile")
-    launches = sent("RunInstances")
+    launches = story.sent("RunInstances")
     assert len(launches) > 20
     assert {each["InstanceMarketOptions.MarketType"] for each in launches} == {"spot"}
     assert "Still waiting after 1 min for EC2 to know the instance profile" in answer.stderr

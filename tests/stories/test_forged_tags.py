@@ -9,9 +9,9 @@ from testbed.cloud import FakeAws
 from testbed.executable import DIRECTOR_UUID, Cpi
 from testbed.killing import kill_at
 from testbed.world import World
-from tests.protocols import ReadTags, ReadWarnings
 from tests.stories.operators import ANY_AGE, GONE, LONG_AGO, METADATA, Sweep, TaggedResources
 from tests.stories.stemcell_images import Heavy
+from tests.stories.story import Story
 
 KEY = "arn:aws:kms:us-east-1:123456789012:key/own"
 NOBLE = {"name": "bosh-noble", "version": "1.2"}
@@ -80,18 +80,18 @@ def test_every_tag(
 
 
 def test_forged_mark(
+    story: Story,
     tagged: TaggedResources,
     world: World,
     sweep: Sweep,
     forge: Callable[[str, dict[str, str]], str],
-    tags_of: ReadTags,
 ) -> None:
     """A mark counts only for the resource that it names: otherwise the age begins with this sweep."""
     marks = [LONG_AGO, f"{LONG_AGO} {tagged.interface()}", f"{LONG_AGO} ", ""]
     ids = [forge(tagged.interface(**GONE), {"bosh_sweep_seen": mark}) for mark in marks]
     groups = [forge(tagged.group(bosh_spread_group=f"g{mark}"), {"bosh_sweep_seen": mark}) for mark in marks]
     assert sweep.outcomes("--delete", status=0) == dict.fromkeys([*ids, *groups], "marked")
-    assert {tags_of(nic)["bosh_sweep_seen"].partition(" ")[2] for nic in ids} == set(ids)
+    assert {story.tags_of(nic)["bosh_sweep_seen"].partition(" ")[2] for nic in ids} == set(ids)
     assert sweep.outcomes("--delete", status=0) == dict.fromkeys([*ids, *groups], "too young")
     assert set(ids) <= set(world.state()["interfaces"])
 
@@ -122,11 +122,11 @@ def light(cpi: Cpi, world: World) -> Callable[..., Any]:
 
 @pytest.mark.parametrize("kind", ["heavy", "copy of another AMI", "without encryption", "with another key"])
 def test_image_that_is_no_copy(
+    story: Story,
     light: Callable[..., Any],
     tagged: TaggedResources,
     world: World,
     forge: Callable[[str, dict[str, str]], str],
-    warnings: ReadWarnings,
     kind: str,
 ) -> None:
     """An AMI with all tags of a stemcell's copy is not used unless EC2 shows its source and encryption."""
@@ -145,19 +145,19 @@ def test_image_that_is_no_copy(
         world.image_id,
         True,
     )
-    (warning,) = warnings(answer)
+    (warning,) = story.warnings(answer)
     assert warning.startswith(f"AMI '{forged}' is not used: it has the tags of this stemcell's copy")
     assert light(**wanted).ok() == answer.result
 
 
 def test_image_of_another_snapshot(
-    cpi: Cpi, heavy: Heavy, tagged: TaggedResources, world: World, fake_aws: FakeAws, tags_of: ReadTags
+    story: Story, cpi: Cpi, heavy: Heavy, tagged: TaggedResources, world: World, fake_aws: FakeAws
 ) -> None:
     """A retry of a heavy stemcell does not answer an AMI of another snapshot, whatever its tags say."""
     call = ("create_stemcell", *heavy.arguments)
     context = {"director_uuid": DIRECTOR_UUID, "request_id": "cpi-1"}
     kill_at(fake_aws, lambda: cpi.start(*call, context=context), action="CompleteSnapshot", when="after")
     (snapshot_id,) = world.state()["snapshots"]
-    forged = tagged.image(tagged.snapshot(), bosh_stemcell=tags_of(snapshot_id)["bosh_stemcell"])
+    forged = tagged.image(tagged.snapshot(), bosh_stemcell=story.tags_of(snapshot_id)["bosh_stemcell"])
     assert cpi.call(*call, context=context).ok() != forged
     assert forged in world.state()["images"]

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from testbed.cloud import FakeAws
-from tests.protocols import WriteError
 from tests.stories.stemcell_images import BLOCK, Heavy, packed, written
+from tests.stories.story import Story
 
 AGAIN = ". Download the stemcell again"
 DAMAGED = "Stemcell image PATH is no gzipped tar, or is truncated or damaged: {}" + AGAIN
@@ -34,11 +34,11 @@ REFUSED: dict[str, tuple[bytes, str]] = {
 
 
 @pytest.mark.parametrize("what", REFUSED)
-def test_refused(heavy: Heavy, tmp_path: Path, fake_aws: FakeAws, failure: WriteError, what: str) -> None:
+def test_refused(story: Story, heavy: Heavy, tmp_path: Path, fake_aws: FakeAws, what: str) -> None:
     """The error for a file that is not a gzipped tar with a usable root.img says why; AWS is not called."""
     archive, message = REFUSED[what]
     path = heavy.arguments[0] = written(tmp_path, archive)
-    assert heavy.create().error == failure("CloudError", message.replace("PATH", f"'{path}'"))
+    assert heavy.create().error == story.failure("CloudError", message.replace("PATH", f"'{path}'"))
     assert fake_aws.actions() == []
 
 
@@ -49,15 +49,17 @@ def test_refused(heavy: Heavy, tmp_path: Path, fake_aws: FakeAws, failure: Write
         ("/x\0y", "image_path can't be a file's path, because it contains a NUL: '/x\\x00y'"),
     ],
 )
-def test_no_file(heavy: Heavy, fake_aws: FakeAws, failure: WriteError, path: str, message: str) -> None:
+def test_no_file(story: Story, heavy: Heavy, fake_aws: FakeAws, path: str, message: str) -> None:
     """The error for a path that is not a file's quotes it, with the system's words."""
     heavy.arguments[0] = path
-    assert heavy.create().error == failure("CloudError", message)
+    assert heavy.create().error == story.failure("CloudError", message)
     assert fake_aws.actions() == []
 
 
-def test_fifo(heavy: Heavy, tmp_path: Path, failure: WriteError) -> None:
+def test_fifo(story: Story, heavy: Heavy, tmp_path: Path) -> None:
     """A FIFO is refused at once."""
     path = heavy.arguments[0] = str(tmp_path / "fifo")
     os.mkfifo(path)
-    assert heavy.create().error == failure("CloudError", f"Stemcell image '{path}' is not a file{AGAIN}")
+    assert heavy.create().error == story.failure(
+        "CloudError", f"Stemcell image '{path}' is not a file{AGAIN}"
+    )

@@ -9,13 +9,13 @@ import pytest
 from testbed.cloud import FakeAws
 from testbed.executable import DIRECTOR_UUID
 from testbed.world import World
-from tests.protocols import CpiWith, ReadCalls, ReadTags, WriteError
 from tests.stories.stemcell_images import (
     FULL_BLOCKS,
     PROPERTIES,
     Heavy,
     read_back,
 )
+from tests.stories.story import Story
 
 KEY = "arn:aws:kms:us-east-1:123456789012:key/own"
 OTHER_KEY = "arn:aws:kms:us-east-1:123456789012:key/other"
@@ -27,13 +27,11 @@ ADDED = {"bosh_stemcell", "bosh_director_uuid", "bosh_ami", "Name"}
 
 
 @pytest.fixture
-def registered(
-    sent: ReadCalls,
-) -> Callable[[], dict[str, str]]:
+def registered(story: Story) -> Callable[[], dict[str, str]]:
     """Return a function that reads the one RegisterImage, without tags and what always differs."""
 
     def read() -> dict[str, str]:
-        (parameters,) = sent("RegisterImage")
+        (parameters,) = story.sent("RegisterImage")
         beside = ("Action", "Version", "Name", "BlockDeviceMapping.1.Ebs.SnapshotId", "TagSpecification.")
         return {name: value for name, value in parameters.items() if not name.startswith(beside)}
 
@@ -62,12 +60,7 @@ HVM = {
 
 
 def test_made(
-    heavy: Heavy,
-    world: World,
-    fake_aws: FakeAws,
-    tags_of: ReadTags,
-    sent: ReadCalls,
-    registered: Callable[[], dict[str, str]],
+    story: Story, heavy: Heavy, world: World, fake_aws: FakeAws, registered: Callable[[], dict[str, str]]
 ) -> None:
     """The image's blocks, except zeros, become a snapshot, and that becomes an AMI; both are tagged."""
     answer = heavy.create()
@@ -79,24 +72,26 @@ def test_made(
     assert world.state() == {**world.empty, "images": [ami_id], "snapshots": [snapshot_id]}
     assert read_back(fake_aws, snapshot_id) == FULL_BLOCKS
     assert registered() == {**HVM, "Description": TITLE}
-    (registering,) = sent("RegisterImage")
+    (registering,) = story.sent("RegisterImage")
     assert registering["BlockDeviceMapping.1.Ebs.SnapshotId"] == snapshot_id
     assert UUID(registering["Name"].removeprefix("BOSH-")).version == 4
-    mark = tags_of(ami_id)["bosh_stemcell"]
+    mark = story.tags_of(ami_id)["bosh_stemcell"]
     assert UUID(mark).version == 4
     tags = {"distro": "noble", "n": "1", "bosh_director_uuid": DIRECTOR_UUID, "bosh_stemcell": mark}
-    assert tags_of(snapshot_id) == {**tags, "bosh_ami": ami_id}
-    assert tags_of(ami_id) == {**tags, "Name": TITLE}
+    assert story.tags_of(snapshot_id) == {**tags, "bosh_ami": ami_id}
+    assert story.tags_of(ami_id) == {**tags, "Name": TITLE}
     (snapshot,) = world.ec2.describe_snapshots(SnapshotIds=[snapshot_id])["Snapshots"]
     assert (snapshot["VolumeSize"], snapshot["Description"], snapshot["Encrypted"]) == (3, TITLE, False)
     assert "Uploaded 1 of 1 MiB (100 %)" in answer.stderr
 
 
-def test_tags(heavy: Heavy, world: World, tags_of: ReadTags) -> None:
+def test_tags(story: Story, heavy: Heavy, world: World) -> None:
     """Since version 3 the Director gives the tags; before that the stemcell has them."""
     ami_id = heavy.create({"tags": {"a": True, "none": None}}, api_version=3).ok()
     for made in (ami_id, *world.state()["snapshots"]):
-        assert {name: value for name, value in tags_of(made).items() if name not in ADDED} == {"a": "true"}
+        assert {name: value for name, value in story.tags_of(made).items() if name not in ADDED} == {
+            "a": "true"
+        }
 
 
 @pytest.mark.parametrize(
@@ -130,11 +125,11 @@ def test_registration(
     assert registered() == expected
 
 
-def test_key_by_its_id(heavy: Heavy, sent: ReadCalls, fake_aws: FakeAws) -> None:
+def test_key_by_its_id(story: Story, heavy: Heavy, fake_aws: FakeAws) -> None:
     """A key's id is completed to an ARN of the call's account and region."""
     key = "mrk-1234abcd12ab34cd56ef1234567890ab"
     heavy.create(encrypted=True, kms_key_arn=key).ok()
-    (starting,) = sent("StartSnapshot")
+    (starting,) = story.sent("StartSnapshot")
     assert starting["KmsKeyArn"] == f"arn:aws:kms:us-east-1:123456789012:key/{key}"
     assert fake_aws.actions()[0] == "GetCallerIdentity"
 
@@ -159,7 +154,7 @@ def test_key_of_an_unknown_account(heavy: Heavy, fake_aws: FakeAws, world: World
     ],
 )
 def test_key_that_ebs_does_not_take(
-    heavy: Heavy, failure: WriteError, fake_aws: FakeAws, key: str, what: str
+    story: Story, heavy: Heavy, fake_aws: FakeAws, key: str, what: str
 ) -> None:
     """An alias, which the EBS direct APIs don't accept, is refused before the upload."""
     message = (
@@ -167,14 +162,14 @@ def test_key_that_ebs_does_not_take(
         "need a key's ARN. Set kms_key_arn to the key's ARN or id (aws kms describe-key), or "
         "aws.stemcell_upload to volume"
     )
-    assert heavy.create(encrypted=True, kms_key_arn=key).error == failure("CloudError", message)
+    assert heavy.create(encrypted=True, kms_key_arn=key).error == story.failure("CloudError", message)
     assert fake_aws.actions() == []
 
 
-def test_no_kernel(heavy: Heavy, fake_aws: FakeAws, failure: WriteError) -> None:
+def test_no_kernel(story: Story, heavy: Heavy, fake_aws: FakeAws) -> None:
     """A paravirtual stemcell without a kernel image is refused before anything is created."""
     answer = heavy.create(**PARAVIRTUAL, architecture="i386")
-    assert answer.error == failure("CloudError", "unable to find AKI")
+    assert answer.error == story.failure("CloudError", "unable to find AKI")
     assert fake_aws.actions() == ["DescribeImages"]
 
 
@@ -187,16 +182,15 @@ def test_no_kernel(heavy: Heavy, fake_aws: FakeAws, failure: WriteError) -> None
     ids=["own-key", "configured"],
 )
 def test_encrypted(
+    story: Story,
     heavy: Heavy,
-    cpi_with: CpiWith,
-    sent: ReadCalls,
     registered: Callable[[], dict[str, str]],
     defaults: dict[str, Any],
     own: dict[str, Any],
 ) -> None:
     """StartSnapshot encrypts the snapshot; RegisterImage, which would refuse it, has no encryption."""
-    heavy.create(cpi=cpi_with(**defaults), **own).ok()
-    (starting,) = sent("StartSnapshot")
+    heavy.create(cpi=story.cpi_with(**defaults), **own).ok()
+    (starting,) = story.sent("StartSnapshot")
     assert (starting["Encrypted"], starting["KmsKeyArn"]) == ("true", KEY)
     assert registered() == {**HVM, "Description": TITLE}
-    assert sent("GetCallerIdentity") == []
+    assert story.sent("GetCallerIdentity") == []

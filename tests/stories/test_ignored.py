@@ -6,9 +6,9 @@ import pytest
 
 from testbed.executable import Cpi
 from testbed.world import World
-from tests.protocols import CpiWith, CreateVm, ReadWarnings, WriteNetwork
 from tests.stories.checked_config import changed, right
 from tests.stories.checking import checked, checked_with, errors
+from tests.stories.story import Story
 from tests.stories.volumes import Volumes
 
 ROOT, STORE = {"use_root_disk": True}, {"use_instance_storage": True}
@@ -84,18 +84,12 @@ AT_TYPE = "vm_types/large/cloud_properties"
     ],
 )
 def test_cloud_properties(
-    cpi: Cpi,
-    create_vm: CreateVm,
-    warnings: ReadWarnings,
-    world: World,
-    properties: dict[str, Any],
-    path: str,
-    text: str,
+    story: Story, cpi: Cpi, world: World, properties: dict[str, Any], path: str, text: str
 ) -> None:
     """A VM's property without effect is one warning, and an error at its place; the VM is created."""
-    answer = create_vm(properties)
+    answer = story.create_vm(properties)
     answer.ok()
-    assert warnings(answer) == [text]
+    assert story.warnings(answer) == [text]
     whole = {"instance_type": "m5.large", **properties}
     found = errors(checked(cpi, changed(right(world), VM_TYPE, whole), "--offline"))
     assert [(each["path"], each["what"], each["remedy"]) for each in found] == [
@@ -132,25 +126,17 @@ VIP = (
     ],
     ids=["second-dynamic", "second-address", "shared", "vip"],
 )
-def test_networks(
-    cpi: Cpi,
-    create_vm: CreateVm,
-    network: WriteNetwork,
-    warnings: ReadWarnings,
-    world: World,
-    networks: list[Any],
-    text: str,
-) -> None:
+def test_networks(story: Story, cpi: Cpi, world: World, networks: list[Any], text: str) -> None:
     """A network without effect, or a part of one, is one warning, and an error at the group's networks."""
     elastic = {"type": "vip", "ip": world.ec2.allocate_address(Domain="vpc")["PublicIp"]}
     given, listed = {}, []
     for name, ip, subnet, *group in networks:
         own = {"nic_group": group[0]} if group else {}
-        given[name] = {**(elastic if name == "vip" else network(ip, subnet)), **own}
+        given[name] = {**(elastic if name == "vip" else story.network(ip, subnet)), **own}
         listed.append({"name": name, **own, **({"static_ips": [elastic["ip"]]} if name == "vip" else {})})
-    answer = create_vm(networks=given)
+    answer = story.create_vm(networks=given)
     answer.ok()
-    assert warnings(answer) == [text]
+    assert story.warnings(answer) == [text]
     whole = right(world)
     whole["networks"] += [
         {**whole["networks"][index], "name": name} for index, name in enumerate(["second", "more"])
@@ -161,27 +147,23 @@ def test_networks(
     assert [(each["path"], each["what"]) for each in found] == [("instance_groups/web/networks", text)]
 
 
-def test_address_of_a_dynamic_network(
-    create_vm: CreateVm, network: WriteNetwork, warnings: ReadWarnings
-) -> None:
+def test_address_of_a_dynamic_network(story: Story) -> None:
     """The Director sends the address that the last VM in a dynamic network had; that is no warning."""
-    answer = create_vm(networks={"one": {**network(), "ip": "10.0.1.77", "prefix": "32"}})
+    answer = story.create_vm(networks={"one": {**story.network(), "ip": "10.0.1.77", "prefix": "32"}})
     answer.ok()
-    assert warnings(answer) == []
+    assert story.warnings(answer) == []
 
 
-def test_fallback_that_is_the_subnet(
-    cpi: Cpi, create_vm: CreateVm, network: WriteNetwork, warnings: ReadWarnings, world: World
-) -> None:
+def test_fallback_that_is_the_subnet(story: Story, cpi: Cpi, world: World) -> None:
     """A fallback subnet that the network has already is one warning, and an error at its place."""
-    dynamic = network()
+    dynamic = story.network()
     subnet = dynamic["cloud_properties"]["subnet"]
     dynamic["cloud_properties"]["subnet_fallbacks"] = [subnet]
-    answer = create_vm(networks={"dynamic": dynamic})
+    answer = story.create_vm(networks={"dynamic": dynamic})
     answer.ok()
     key = "networks.dynamic.cloud_properties.subnet_fallbacks"
     text = f"Ignored: '{{}}' in {key}, because the network has that subnet already: remove it"
-    assert warnings(answer) == [text.format(subnet)]
+    assert story.warnings(answer) == [text.format(subnet)]
     own = world.subnet_ids[1]
     fallbacks = ("networks", 1, "subnets", 0, "cloud_properties", "subnet_fallbacks")
     found = errors(checked(cpi, changed(right(world), fallbacks, [own]), "--offline"))
@@ -196,18 +178,18 @@ IGNORED_TAGS = (
 )
 
 
-def test_tags_of_a_light_stemcell(cpi_with: CpiWith, world: World, warnings: ReadWarnings) -> None:
+def test_tags_of_a_light_stemcell(story: Story, world: World) -> None:
     """Tags of stemcells in the configuration have no effect on a light one."""
-    cpi = cpi_with(stemcell={"tags": {"a": "b"}})
+    cpi = story.cpi_with(stemcell={"tags": {"a": "b"}})
     answer = cpi.call("create_stemcell", "/x/image", {"ami": {"us-east-1": world.image_id}})
     answer.ok()
-    assert warnings(answer) == [IGNORED_TAGS]
+    assert story.warnings(answer) == [IGNORED_TAGS]
 
 
-def test_tags_of_a_changed_disk(cpi: Cpi, volumes: Volumes, warnings: ReadWarnings) -> None:
+def test_tags_of_a_changed_disk(story: Story, cpi: Cpi, volumes: Volumes) -> None:
     """update_disk changes no tags, and says which ones the disk does not get."""
     disk_cid = volumes.make(Size=1)
     answer = cpi.call("update_disk", disk_cid, 1024, {"tags": {"a": "b"}, "name": "data"})
     assert answer.ok() is None
     said = f"Tags of the disk type are ignored, because update_disk changes none of '{disk_cid}': 'Name', 'a'"
-    assert warnings(answer) == [f"{said}. Set them in AWS"]
+    assert story.warnings(answer) == [f"{said}. Set them in AWS"]

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from testbed.world import World
-from tests.protocols import CheckRefused, CpiWith, CreateVm, ReadSettings
+from tests.stories.story import Story
 
 ROOT = {"VolumeType": "gp3", "DeleteOnTermination": "true"}
 EPHEMERAL = {"VolumeSize": "10", **ROOT}
@@ -47,11 +47,11 @@ def images(world: World) -> dict[str, str]:
 
 
 @pytest.fixture
-def disks_of(settings: ReadSettings) -> Callable[[str], dict[str, Any]]:
+def disks_of(story: Story) -> Callable[[str], dict[str, Any]]:
     """Return a function that reads where the agent finds a VM's disks."""
 
     def read(vm_cid: str) -> dict[str, Any]:
-        told = settings(vm_cid)["disks"]
+        told = story.settings(vm_cid)["disks"]
         assert told.pop("persistent") == {}
         raw = [entry["path"] for entry in told.pop("raw_ephemeral", [])]
         return {**told, "raw": raw}
@@ -89,8 +89,7 @@ def disks_of(settings: ReadSettings) -> Callable[[str], dict[str, Any]]:
     ],
 )
 def test_raw_instance_storage(
-    create_vm: CreateVm,
-    devices: Callable[[], dict[str, dict[str, str]]],
+    story: Story,
     disks_of: Callable[[str], dict[str, Any]],
     images: dict[str, str],
     properties: dict[str, Any],
@@ -98,27 +97,21 @@ def test_raw_instance_storage(
     disks: dict[str, Any],
 ) -> None:
     """The agent is told of every disk; EC2 attaches NVMe ones by itself, others it has to be told."""
-    vm_cid = create_vm(
+    vm_cid = story.create_vm(
         {"raw_instance_storage": True, **properties}, stemcell_cid=images[disks["system"]]
     ).ok()[0]
-    assert devices() == mapped
+    assert story.devices() == mapped
     assert disks_of(vm_cid) == disks
 
 
-def test_use_instance_storage(
-    create_vm: CreateVm,
-    devices: Callable[[], dict[str, dict[str, str]]],
-    disks_of: Callable[[str], dict[str, Any]],
-    cpi_with: CpiWith,
-    world: World,
-) -> None:
+def test_use_instance_storage(story: Story, disks_of: Callable[[str], dict[str, Any]], world: World) -> None:
     """The first disk of the instance store is the ephemeral one, and no volume is made for it."""
     properties = {
         "instance_type": XEN,
         "ephemeral_disk": {"use_instance_storage": True, "encrypted": False, "size": None},
     }
-    vm_cid = create_vm(properties, executable=cpi_with(encrypted=True)).ok()[0]
-    assert devices() == {"/dev/xvda": ROOT, **store("/dev/sdb")}
+    vm_cid = story.create_vm(properties, executable=story.cpi_with(encrypted=True)).ok()[0]
+    assert story.devices() == {"/dev/xvda": ROOT, **store("/dev/sdb")}
     assert disks_of(vm_cid) == {**HVM, "raw": []}
     assert len(world.state()["volumes"]) == 1
 
@@ -145,17 +138,12 @@ def test_use_instance_storage(
     ],
 )
 def test_instance_storage_that_is_not_to_be_had(
-    create_vm: CreateVm,
-    cpi_with: CpiWith,
-    refused: CheckRefused,
-    properties: dict[str, Any],
-    disk: dict[str, Any],
-    defaults: dict[str, Any],
-    message: str,
+    story: Story, properties: dict[str, Any], disk: dict[str, Any], defaults: dict[str, Any], message: str
 ) -> None:
     """Storage that the type lacks, and contradictions, are named before anything is made."""
     ephemeral = {"use_instance_storage": 0, **disk}
-    answer = create_vm(
-        {"instance_type": XEN, "ephemeral_disk": ephemeral, **properties}, executable=cpi_with(**defaults)
+    answer = story.create_vm(
+        {"instance_type": XEN, "ephemeral_disk": ephemeral, **properties},
+        executable=story.cpi_with(**defaults),
     )
-    refused(answer, message)
+    story.refused(answer, message)

@@ -8,13 +8,7 @@ import pytest
 from testbed.cloud import FakeAws
 from testbed.traffic import Traffic
 from testbed.world import World
-from tests.protocols import (
-    CheckRefused,
-    CpiWith,
-    CreateVm,
-    ReadCalls,
-    WriteNetwork,
-)
+from tests.stories.story import Story
 
 LAUNCHED_LONG_AGO = ["<launchTime>.*?</launchTime>", "<launchTime>2026-01-01T00:00:00.000Z</launchTime>"]
 TWO_CARDS = {"instance_type": "c6in.32xlarge"}
@@ -36,11 +30,11 @@ ORDINARY = {"DeviceIndex", "SubnetId", "SecurityGroupId.1", "AssociatePublicIpAd
 
 
 @pytest.fixture
-def with_options(network: WriteNetwork) -> Callable[..., Any]:
+def with_options(story: Story) -> Callable[..., Any]:
     """Return a function that writes a network with cloud properties; without an address a dynamic one."""
 
     def write(ip: str | None = None, subnet: int = 0, **properties: Any) -> Any:
-        plain = network(ip, subnet)
+        plain = story.network(ip, subnet)
         return {**plain, "cloud_properties": {**plain["cloud_properties"], **properties}}
 
     return write
@@ -69,27 +63,25 @@ def on_two_cards(with_options: Callable[..., Any]) -> dict[str, Any]:
     ],
 )
 def test_single_network(
-    create_vm: CreateVm,
-    with_options: Callable[..., Any],
-    inline: Callable[[], dict[str, str]],
-    options: dict[str, Any],
-    expected: dict[str, str],
+    story: Story, with_options: Callable[..., Any], options: dict[str, Any], expected: dict[str, str]
 ) -> None:
     """The launch makes the interface with the options; EC2's defaults are not sent."""
-    create_vm(TWO_CARDS, {"one": with_options("10.0.1.10", **options)}).ok()
-    sent = {name: value for name, value in inline().items() if name not in {*ORDINARY, "DeleteOnTermination"}}
+    story.create_vm(TWO_CARDS, {"one": with_options("10.0.1.10", **options)}).ok()
+    sent = {
+        name: value
+        for name, value in story.inline().items()
+        if name not in {*ORDINARY, "DeleteOnTermination"}
+    }
     assert sent == expected
 
 
-def test_several_networks(
-    create_vm: CreateVm, on_two_cards: dict[str, Any], sent: ReadCalls, world: World
-) -> None:
+def test_several_networks(story: Story, on_two_cards: dict[str, Any], world: World) -> None:
     """The creation gets kind and time-outs, the launch card, the card's device index and ENA Express."""
-    vm_cid = create_vm(TWO_CARDS, on_two_cards).ok()[0]
-    first, second, third = sent("CreateNetworkInterface")
+    vm_cid = story.create_vm(TWO_CARDS, on_two_cards).ok()[0]
+    first, second, third = story.sent("CreateNetworkInterface")
     assert [call.get("InterfaceType") for call in (first, second, third)] == ["efa", "efa", None]
     assert SENT_SECONDS.items() <= first.items()
-    (launch,) = sent("RunInstances")
+    (launch,) = story.sent("RunInstances")
     prefix = "NetworkInterface.2."
     given = {name.removeprefix(prefix): value for name, value in launch.items() if name.startswith(prefix)}
     assert given.pop("NetworkInterfaceId").startswith("eni-")
@@ -118,9 +110,7 @@ def test_several_networks(
     assert found["ConnectionTrackingConfiguration"] == SECONDS
 
 
-def test_shared_interface(
-    create_vm: CreateVm, with_options: Callable[..., Any], network: WriteNetwork, sent: ReadCalls
-) -> None:
+def test_shared_interface(story: Story, with_options: Callable[..., Any]) -> None:
     """Networks that share an interface may give an option once or several times, but not differently."""
     names = ("a", "b")
     same = {
@@ -130,43 +120,41 @@ def test_shared_interface(
             "nic_group": "g",
             "prefix": "28",
         },
-        "c": network("10.0.2.10", 1),
+        "c": story.network("10.0.2.10", 1),
     }
-    create_vm(TWO_CARDS, same).ok()
-    first, second = sent("CreateNetworkInterface")
+    story.create_vm(TWO_CARDS, same).ok()
+    first, second = story.sent("CreateNetworkInterface")
     assert ({"InterfaceType": "efa"} | SENT_SECONDS).items() <= first.items()
     assert "InterfaceType" not in second
     same["a"]["cloud_properties"]["interface_type"] = "interface"
-    assert create_vm(TWO_CARDS, same, agent_id="agent-2").error["message"] == (
+    assert story.create_vm(TWO_CARDS, same, agent_id="agent-2").error["message"] == (
         f"Networks {', '.join(names)} of nic_group 'g' share an interface, but have different values of "
         "interface_type in their cloud_properties: give the same value in each, or in one only"
     )
 
 
-def test_same_again(
-    create_vm: CreateVm, on_two_cards: dict[str, Any], world: World, fake_aws: FakeAws
-) -> None:
+def test_same_again(story: Story, on_two_cards: dict[str, Any], world: World, fake_aws: FakeAws) -> None:
     """The same call again finds the interfaces on two cards, and the VM, which EC2 launched long ago."""
-    vm_cid = create_vm(TWO_CARDS, on_two_cards).ok()[0]
+    vm_cid = story.create_vm(TWO_CARDS, on_two_cards).ok()[0]
     state = world.state()
     fake_aws.rule(action="RunInstances", times=None, states=["replayed"], replace=[LAUNCHED_LONG_AGO])
-    assert create_vm(TWO_CARDS, on_two_cards).ok()[0] == vm_cid
+    assert story.create_vm(TWO_CARDS, on_two_cards).ok()[0] == vm_cid
     assert world.state() == state
 
 
 def test_elastic_ip_behind_another_card(
-    create_vm: CreateVm, on_two_cards: dict[str, Any], traffic: Traffic, world: World
+    story: Story, on_two_cards: dict[str, Any], traffic: Traffic, world: World
 ) -> None:
     """A vip network finds the interface of its nic group, whichever card that is on."""
     vip = {"type": "vip", "ip": traffic.public_ip, "nic_group": "third"}
-    vm_cid = create_vm(TWO_CARDS, {**on_two_cards, "vip": vip}).ok()[0]
+    vm_cid = story.create_vm(TWO_CARDS, {**on_two_cards, "vip": vip}).ok()[0]
     nics = world.instance(vm_cid)["NetworkInterfaces"]
     held = [nic["PrivateIpAddress"] for nic in nics if "Association" in nic]
     assert held == [on_two_cards["third"]["ip"]]
 
 
 def test_card_of_one_interface(
-    create_vm: CreateVm, with_options: Callable[..., Any], traffic: Traffic, world: World
+    story: Story, with_options: Callable[..., Any], traffic: Traffic, world: World
 ) -> None:
     """On a card that takes one interface, that has device index 0; an elastic IP finds it."""
     networks = {
@@ -174,7 +162,7 @@ def test_card_of_one_interface(
         "second": with_options("10.0.2.10", 1, network_card_index=1),
         "vip": {"type": "vip", "ip": traffic.public_ip, "nic_group": "second"},
     }
-    vm_cid = create_vm({"instance_type": "hpc6id.32xlarge"}, networks).ok()[0]
+    vm_cid = story.create_vm({"instance_type": "hpc6id.32xlarge"}, networks).ok()[0]
     nics = world.instance(vm_cid)["NetworkInterfaces"]
     positions = {
         nic["PrivateIpAddress"]: (nic["Attachment"]["NetworkCardIndex"], nic["Attachment"]["DeviceIndex"])
@@ -184,32 +172,31 @@ def test_card_of_one_interface(
     assert [nic["PrivateIpAddress"] for nic in nics if "Association" in nic] == ["10.0.2.10"]
 
 
-def test_card_without_efa(
-    create_vm: CreateVm, with_options: Callable[..., Any], refused: CheckRefused
-) -> None:
+def test_card_without_efa(story: Story, with_options: Callable[..., Any]) -> None:
     """An EFA is refused on a network card that takes none."""
-    answer = create_vm(
+    answer = story.create_vm(
         {"instance_type": "p6-b300.48xlarge"}, {"one": with_options("10.0.1.10", interface_type="efa")}
     )
-    refused(answer, "interface_type efa on network card 0", "'p6-b300.48xlarge'", "network_card_index")
+    story.refused(answer, "interface_type efa on network card 0", "'p6-b300.48xlarge'", "network_card_index")
 
 
-def test_option_of_a_vip_network(create_vm: CreateVm, network: WriteNetwork, refused: CheckRefused) -> None:
+def test_option_of_a_vip_network(story: Story) -> None:
     """A vip network has no interface that could have options."""
     vip = {"type": "vip", "ip": "52.1.2.3", "cloud_properties": TRACKING}
     message = (
         "networks.vip.cloud_properties.connection_tracking is for networks with an interface: remove it from "
         "this vip network"
     )
-    assert refused(create_vm(TWO_CARDS, {"one": network("10.0.1.10"), "vip": vip}), message) == []
+    assert (
+        story.refused(story.create_vm(TWO_CARDS, {"one": story.network("10.0.1.10"), "vip": vip}), message)
+        == []
+    )
 
 
-def test_types_of_the_built_in_table(
-    create_vm: CreateVm, with_options: Callable[..., Any], cpi_with: CpiWith, world: World
-) -> None:
+def test_types_of_the_built_in_table(story: Story, with_options: Callable[..., Any], world: World) -> None:
     """The built-in table does not know what types can have: then EC2 refuses, and nothing is left."""
-    cpi = cpi_with(enable_describe_instance_types=False)
+    cpi = story.cpi_with(enable_describe_instance_types=False)
     one = {"one": with_options("10.0.1.10", **TRACKING)}
-    error = create_vm({"instance_type": "t2.medium"}, one, executable=cpi).error
+    error = story.create_vm({"instance_type": "t2.medium"}, one, executable=cpi).error
     assert "t2.medium does not support configurable connection tracking" in error["message"]
     assert world.state() == world.empty

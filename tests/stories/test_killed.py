@@ -9,7 +9,7 @@ from testbed.cloud import FakeAws
 from testbed.killing import kill_at
 from testbed.traffic import Traffic
 from testbed.world import World
-from tests.protocols import CreateVm, Refuse, StartVm
+from tests.stories.story import Story
 
 ADDRESS = "10.0.1.10"
 
@@ -35,8 +35,7 @@ def only(world: World) -> Callable[[str], dict[str, Any]]:
 
 
 def test_other_arguments(
-    create_vm: CreateVm,
-    start_vm: StartVm,
+    story: Story,
     exposed: dict[str, Any],
     traffic: Traffic,
     fake_aws: FakeAws,
@@ -45,9 +44,9 @@ def test_other_arguments(
 ) -> None:
     """An interface that was made with other arguments is replaced: it holds the VM's address."""
     with_group = {**exposed["properties"], "security_groups": ["web"]}
-    kill_at(fake_aws, lambda: start_vm(**exposed), action="RunInstances")
+    kill_at(fake_aws, lambda: story.start_vm(**exposed), action="RunInstances")
     left = world.state()["interfaces"]
-    vm_cid = create_vm(with_group, exposed["networks"]).ok()[0]
+    vm_cid = story.create_vm(with_group, exposed["networks"]).ok()[0]
     instance = only(vm_cid)
     assert [group["GroupName"] for group in instance["SecurityGroups"]] == ["web"]
     nics = sorted(instance["NetworkInterfaces"], key=lambda nic: nic["Attachment"]["DeviceIndex"])
@@ -65,14 +64,10 @@ def test_other_arguments(
 
 
 def test_killed_while_removing(
-    create_vm: CreateVm,
-    start_vm: StartVm,
-    deny: Refuse,
-    fake_aws: FakeAws,
-    only: Callable[[str], dict[str, Any]],
+    story: Story, fake_aws: FakeAws, only: Callable[[str], dict[str, Any]]
 ) -> None:
     """Killed while it takes a VM back: the same call again makes another one."""
-    deny("DescribeInstances")
-    kill_at(fake_aws, start_vm, action="TerminateInstances", when="after")
+    story.deny("DescribeInstances")
+    kill_at(fake_aws, story.start_vm, action="TerminateInstances", when="after")
     fake_aws.clear_rules()
-    only(create_vm().ok()[0])
+    only(story.create_vm().ok()[0])

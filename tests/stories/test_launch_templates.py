@@ -9,15 +9,9 @@ import pytest
 from testbed.cloud import FakeAws
 from testbed.executable import Cpi, config
 from testbed.world import World
-from tests.protocols import (
-    CheckRefused,
-    CreateVm,
-    ReadCalls,
-    ReadSettings,
-    ReadWarnings,
-)
 from tests.stories.checked_config import LARGE, changed, right
 from tests.stories.checking import checked, errors
+from tests.stories.story import Story
 
 UNKNOWN = "lt-0123456789abcdef0"
 SECRET = "not-to-be-told"
@@ -61,48 +55,36 @@ def template(world: World, fake_aws: FakeAws) -> Callable[..., str]:
 
 
 def test_what_no_property_gives(
-    template: Callable[..., str],
-    create_vm: CreateVm,
-    sent: ReadCalls,
-    warnings: ReadWarnings,
-    fake_aws: FakeAws,
-    world: World,
+    story: Story, template: Callable[..., str], fake_aws: FakeAws, world: World
 ) -> None:
     """The VM has what the template holds and no property sets. That costs one call, which only reads."""
     template_id = template(Monitoring={"Enabled": True}, EbsOptimized=False)
-    answer = create_vm({"launch_template": {"id": template_id}})
+    answer = story.create_vm({"launch_template": {"id": template_id}})
     vm_cid = answer.ok()[0]
     assert world.instance(vm_cid)["Monitoring"]["State"] == "enabled"
-    (asked,) = sent("DescribeLaunchTemplateVersions")
+    (asked,) = story.sent("DescribeLaunchTemplateVersions")
     assert (asked["LaunchTemplateId"], asked["LaunchTemplateVersion.1"]) == (template_id, "$Default")
-    (launch,) = sent("RunInstances")
+    (launch,) = story.sent("RunInstances")
     assert launch["LaunchTemplate.LaunchTemplateId"] == template_id
     assert launch["LaunchTemplate.Version"] == "1"
     assert fake_aws.actions().count("DescribeLaunchTemplateVersions") == 1
-    assert warnings(answer) == []
+    assert story.warnings(answer) == []
 
 
 @pytest.mark.parametrize(("given", "number"), [({}, 1), ({"version": "$Latest"}, 3), ({"version": 2}, 2)])
-def test_versions(
-    template: Callable[..., str], create_vm: CreateVm, sent: ReadCalls, given: dict[str, Any], number: int
-) -> None:
+def test_versions(story: Story, template: Callable[..., str], given: dict[str, Any], number: int) -> None:
     """RunInstances gets the template's id and a version's number, whatever the property says."""
     for is_monitored in (False, True, False):
         template_id = template(Monitoring={"Enabled": is_monitored})
-    create_vm({"launch_template": {"name": "bosh", **given}}).ok()
-    (launch,) = sent("RunInstances")
+    story.create_vm({"launch_template": {"name": "bosh", **given}}).ok()
+    (launch,) = story.sent("RunInstances")
     assert launch["LaunchTemplate.LaunchTemplateId"] == template_id
     assert launch["LaunchTemplate.Version"] == str(number)
     assert "LaunchTemplate.LaunchTemplateName" not in launch
 
 
 def test_the_properties_win(
-    template: Callable[..., str],
-    create_vm: CreateVm,
-    settings: ReadSettings,
-    warnings: ReadWarnings,
-    fake_aws: FakeAws,
-    world: World,
+    story: Story, template: Callable[..., str], fake_aws: FakeAws, world: World
 ) -> None:
     """The VM's own parameters replace the template's; a warning names them, and no log level their values."""
     secret = base64.b64encode(SECRET.encode()).decode()
@@ -115,13 +97,13 @@ def test_the_properties_win(
     )
     document = config(fake_aws.endpoint)
     document["cloud"]["properties"]["debug"] = {"cpi": {"log_level": "debug"}}
-    answer = create_vm({"launch_template": {"id": template_id}}, executable=Cpi(document))
+    answer = story.create_vm({"launch_template": {"id": template_id}}, executable=Cpi(document))
     vm_cid = answer.ok()[0]
     instance = world.instance(vm_cid)
     assert (instance["ImageId"], instance["InstanceType"]) == (world.image_id, "t3.micro")
     assert instance["KeyName"] == "bosh"
-    assert settings(vm_cid)["agent_id"] == "agent-1"
-    assert warnings(answer) == [
+    assert story.settings(vm_cid)["agent_id"] == "agent-1"
+    assert story.warnings(answer) == [
         "The VM's own settings replace ImageId, InstanceType, KeyName, UserData of "
         + VERSION.format(template_id)
     ]
@@ -161,28 +143,24 @@ REFUSED: dict[str, tuple[Any, str]] = {
 """Parameters of a template, and what the error says about each."""
 
 
-def test_refused(
-    template: Callable[..., str], create_vm: CreateVm, refused: CheckRefused, cpi: Cpi, world: World
-) -> None:
+def test_refused(story: Story, template: Callable[..., str], cpi: Cpi, world: World) -> None:
     """What only a property may say is refused before anything is created; so says `cpi check`."""
     held = {name: value for name, (value, _) in REFUSED.items()}
     template_id = template(Monitoring={"Enabled": True}, **held)
-    answer = create_vm({"launch_template": {"id": template_id}})
+    answer = story.create_vm({"launch_template": {"id": template_id}})
     assert answer.error is not None
     message = answer.error["message"]
     listed = message.removeprefix(HELD.format(template_id, "")).removesuffix(f"). {REMEDY}")
     said = dict(each.split(" (", 1) for each in listed.split("), "))
     assert said.keys() == REFUSED.keys()
     assert {name for name, (_, words) in REFUSED.items() if words not in said[name]} == set()
-    assert "DescribeLaunchTemplateVersions" in refused(answer, message)
+    assert "DescribeLaunchTemplateVersions" in story.refused(answer, message)
     whole = changed(right(world), (*LARGE, "cloud_properties", "launch_template"), {"name": "bosh"})
     (found,) = errors(checked(cpi, whole))
     assert (found["path"], found["what"]) == (PATH, message)
 
 
-def test_defaults_of_ec2(
-    template: Callable[..., str], create_vm: CreateVm, warnings: ReadWarnings, cpi: Cpi, world: World
-) -> None:
+def test_defaults_of_ec2(story: Story, template: Callable[..., str], cpi: Cpi, world: World) -> None:
     """What consoles write though it is EC2's default changes no VM: it is neither refused nor named."""
     template_id = template(
         CapacityReservationSpecification={"CapacityReservationPreference": "open"},
@@ -190,9 +168,9 @@ def test_defaults_of_ec2(
         Placement={"Tenancy": "default"},
         DisableApiTermination=False,
     )
-    answer = create_vm({"launch_template": {"id": template_id}})
+    answer = story.create_vm({"launch_template": {"id": template_id}})
     assert world.instance(answer.ok()[0])["Placement"]["Tenancy"] == "default"
-    assert warnings(answer) == []
+    assert story.warnings(answer) == []
     whole = changed(right(world), (*LARGE, "cloud_properties", "launch_template"), {"name": "bosh"})
     assert errors(checked(cpi, whole)) == []
 
@@ -205,8 +183,8 @@ def test_defaults_of_ec2(
     ],
 )
 def test_missing(
+    story: Story,
     template: Callable[..., str],
-    create_vm: CreateVm,
     cpi: Cpi,
     world: World,
     fake_aws: FakeAws,
@@ -215,7 +193,7 @@ def test_missing(
 ) -> None:
     """A template or version that does not exist is an error before a launch, and one of `cpi check`."""
     template(Monitoring={"Enabled": True})
-    error = create_vm({"launch_template": given}).error
+    error = story.create_vm({"launch_template": given}).error
     assert error is not None
     assert (error["type"], error["ok_to_retry"]) == ("Bosh::Clouds::CloudError", False)
     assert code in error["message"]
@@ -235,11 +213,9 @@ def test_missing(
         *(({"id": UNKNOWN, "version": version}, WRONG_VERSION) for version in ("latest", 0)),
     ],
 )
-def test_contradictions(
-    create_vm: CreateVm, refused: CheckRefused, cpi: Cpi, world: World, given: dict[str, Any], message: str
-) -> None:
+def test_contradictions(story: Story, cpi: Cpi, world: World, given: dict[str, Any], message: str) -> None:
     """A property that names no version is refused without a call to AWS, and `cpi check` says it, too."""
-    assert refused(create_vm({"launch_template": given}), message) == []
+    assert story.refused(story.create_vm({"launch_template": given}), message) == []
     whole = changed(right(world), (*LARGE, "cloud_properties", "launch_template"), given)
     (found,) = errors(checked(cpi, whole))
     assert found["path"].startswith(PATH)

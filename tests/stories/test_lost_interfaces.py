@@ -9,7 +9,7 @@ from bosh_aws_cpi.cpi.vms.create.interfaces import MAX_GENERATIONS
 from testbed.cloud import FakeAws
 from testbed.executable import finish
 from testbed.world import World
-from tests.protocols import CpiWith, CreateVm, RunInstance, StartVm, WriteNetwork
+from tests.stories.story import Story
 
 pytestmark = pytest.mark.usefixtures("fast_clock")
 
@@ -17,7 +17,7 @@ OWN, OTHER, EARLIER = "10.0.1.10", "10.0.1.11", "10.0.1.99"
 
 
 @pytest.fixture
-def earlier(world: World, origin: dict[str, str], vm: RunInstance, fake_aws: FakeAws) -> Callable[..., None]:
+def earlier(story: Story, world: World, origin: dict[str, str], fake_aws: FakeAws) -> Callable[..., None]:
     """Return a function that creates an interface of the agent, for another VM or for none."""
 
     def create(*, is_attached: bool = False) -> None:
@@ -28,7 +28,9 @@ def earlier(world: World, origin: dict[str, str], vm: RunInstance, fake_aws: Fak
         )
         nic_id = answer["NetworkInterface"]["NetworkInterfaceId"]
         if is_attached:
-            world.ec2.attach_network_interface(NetworkInterfaceId=nic_id, InstanceId=vm(), DeviceIndex=1)
+            world.ec2.attach_network_interface(
+                NetworkInterfaceId=nic_id, InstanceId=story.vm(), DeviceIndex=1
+            )
         fake_aws.forget_calls()
 
     return create
@@ -36,20 +38,13 @@ def earlier(world: World, origin: dict[str, str], vm: RunInstance, fake_aws: Fak
 
 @pytest.mark.parametrize("is_attached", [False, True], ids=["unattached", "attached"])
 def test_found(
-    create_vm: CreateVm,
-    cpi_with: CpiWith,
-    network: WriteNetwork,
-    earlier: Callable[..., None],
-    fake_aws: FakeAws,
-    world: World,
-    *,
-    is_attached: bool,
+    story: Story, earlier: Callable[..., None], fake_aws: FakeAws, world: World, *, is_attached: bool
 ) -> None:
     """Each is found by its address, if it has one, and once; what another VM has is not taken."""
     earlier(is_attached=is_attached)
     fake_aws.rule(action="CreateNetworkInterface", times=None, drop="after")
-    networks = {"a": network(OWN), "b": network(None if is_attached else OTHER)}
-    vm_cid = create_vm(networks=networks, executable=cpi_with(max_retries=0)).ok()[0]
+    networks = {"a": story.network(OWN), "b": story.network(None if is_attached else OTHER)}
+    vm_cid = story.create_vm(networks=networks, executable=story.cpi_with(max_retries=0)).ok()[0]
     found = {nic["PrivateIpAddress"] for nic in world.instance(vm_cid)["NetworkInterfaces"]}
     assert len(found) == 2
     assert OWN in found
@@ -57,28 +52,24 @@ def test_found(
     assert is_attached or OTHER in found
 
 
-def test_other_arguments(
-    create_vm: CreateVm, network: WriteNetwork, earlier: Callable[..., None], fake_aws: FakeAws, world: World
-) -> None:
+def test_other_arguments(story: Story, earlier: Callable[..., None], fake_aws: FakeAws, world: World) -> None:
     """What an earlier call has created with other arguments is deleted; the attempts have an end."""
     earlier()
     spent = {"code": "IdempotentParameterMismatch", "message": "Not these.", "status": 400}
     fake_aws.rule(action="CreateNetworkInterface", times=None, error=spent)
-    error = create_vm(networks={"a": network(OWN), "b": network(OTHER)}).error
+    error = story.create_vm(networks={"a": story.network(OWN), "b": story.network(OTHER)}).error
     assert f"{MAX_GENERATIONS} interfaces were already created for this VM" in error["message"]
     assert fake_aws.actions().count("CreateNetworkInterface") == MAX_GENERATIONS
     assert world.state() == world.empty
 
 
-def test_used_by_another(
-    start_vm: StartVm, network: WriteNetwork, vm: RunInstance, fake_aws: FakeAws, world: World
-) -> None:
+def test_used_by_another(story: Story, fake_aws: FakeAws, world: World) -> None:
     """An interface that an instance has come to use is kept if the launch fails; the log names both."""
-    other = vm()
+    other = story.vm()
     before = set(world.state()["interfaces"])
     refusal: Any = {"code": "UnauthorizedOperation", "message": "No.", "status": 403}
     fake_aws.rule(action="RunInstances", nth=1, hold=True, error=refusal)
-    process = start_vm(networks={"a": network(OWN), "b": network(OTHER)})
+    process = story.start_vm(networks={"a": story.network(OWN), "b": story.network(OTHER)})
     assert fake_aws.wait_until_held() == ["RunInstances"]
     used, _ = set(world.state()["interfaces"]) - before
     world.ec2.attach_network_interface(NetworkInterfaceId=used, InstanceId=other, DeviceIndex=1)

@@ -12,7 +12,7 @@ from testbed.executable import DIRECTOR_UUID, Cpi, finish
 from testbed.killing import kill_at
 from testbed.world import World
 from tests.conftest import SPEED
-from tests.protocols import CreateVm, ListResources, ReadCalls, ReadTags, WriteError
+from tests.stories.story import Story
 
 REQUEST = {"request_id": "cpi-424242"}
 DENIED = {"code": "UnauthorizedOperation", "message": "No.", "status": 403}
@@ -42,7 +42,7 @@ def described(world: World, subnet_id: str) -> dict[str, Any]:
     return found
 
 
-def test_life(cpi: Cpi, world: World, wish: Any, create_vm: CreateVm, failure: WriteError) -> None:
+def test_life(story: Story, cpi: Cpi, world: World, wish: Any) -> None:
     """A subnet is created, a VM runs in it, and it is deleted after the VM."""
     given = {"range": "10.0.9.0/24", "gateway": "10.0.9.1"}
     subnet_id, addresses, properties = cpi.call("create_network", wish(given, security_groups=["web"])).ok()
@@ -52,7 +52,7 @@ def test_life(cpi: Cpi, world: World, wish: Any, create_vm: CreateVm, failure: W
         "reserved": ["10.0.9.0-10.0.9.3", "10.0.9.255"],
     }
     assert properties == {"subnet": subnet_id, "security_groups": ["web"]}
-    vm_cid = create_vm(networks={"apps": {"ip": "10.0.9.4", "cloud_properties": properties}}).ok()[0]
+    vm_cid = story.create_vm(networks={"apps": {"ip": "10.0.9.4", "cloud_properties": properties}}).ok()[0]
     (interface,) = world.instance(vm_cid)["NetworkInterfaces"]
     assert interface["SubnetId"] == subnet_id
     assert [group["GroupName"] for group in interface["Groups"]] == ["web"]
@@ -60,9 +60,9 @@ def test_life(cpi: Cpi, world: World, wish: Any, create_vm: CreateVm, failure: W
     assert cpi.call("delete_network", subnet_id).ok() is None
     assert world.state() == world.empty
     error = cpi.call("delete_network", subnet_id).error
-    assert error == failure("NetworkNotFound", f"Network '{subnet_id}' not found")
+    assert error == story.failure("NetworkNotFound", f"Network '{subnet_id}' not found")
     malformed = cpi.call("delete_network", "net").error
-    assert malformed == failure("NetworkNotFound", "Network 'net' not found")
+    assert malformed == story.failure("NetworkNotFound", "Network 'net' not found")
 
 
 @pytest.mark.parametrize(
@@ -86,7 +86,7 @@ def test_no_range(
     assert world.state() == world.empty
 
 
-def test_everything(cpi: Cpi, world: World, wish: Any, tags_of: ReadTags, fake_aws: FakeAws) -> None:
+def test_everything(story: Story, cpi: Cpi, world: World, wish: Any, fake_aws: FakeAws) -> None:
     """A subnet gets its zone, route table, network ACL, IPv6 range, public addresses and tags."""
     world.ec2.associate_vpc_cidr_block(VpcId=world.vpc_id, AmazonProvidedIpv6CidrBlock=True)
     acl_id = world.ec2.create_network_acl(VpcId=world.vpc_id)["NetworkAcl"]["NetworkAclId"]
@@ -110,7 +110,7 @@ def test_everything(cpi: Cpi, world: World, wish: Any, tags_of: ReadTags, fake_a
     (table,) = world.ec2.describe_route_tables(Filters=linked)["RouteTables"]
     (acl,) = world.ec2.describe_network_acls(Filters=linked)["NetworkAcls"]
     assert (table["RouteTableId"], acl["NetworkAclId"]) == (world.route_table_id, acl_id)
-    tags = tags_of(subnet_id)
+    tags = story.tags_of(subnet_id)
     assert len(tags.pop("bosh_call")) == 36
     created = datetime.fromisoformat(tags.pop("bosh_created"))
     assert abs(datetime.now(UTC) - created) < timedelta(minutes=1)
@@ -136,7 +136,7 @@ def test_chosen_range(cpi: Cpi, world: World, wish: Any) -> None:
     ids=["chosen", "wanted", "IPv6"],
 )
 def test_taken_range(
-    cpi: Cpi, world: World, wish: Any, fake_aws: FakeAws, sent: ReadCalls, given: dict[str, Any], taken: str
+    story: Story, cpi: Cpi, world: World, wish: Any, fake_aws: FakeAws, given: dict[str, Any], taken: str
 ) -> None:
     """When somebody takes a range at that moment, another one is chosen, unless it was wanted."""
     world.ec2.associate_vpc_cidr_block(VpcId=world.vpc_id, AmazonProvidedIpv6CidrBlock=True)
@@ -144,7 +144,7 @@ def test_taken_range(
     process = cpi.start("create_network", wish(given, ipv6=True))
     try:
         fake_aws.wait_until_held()
-        (first,) = sent("CreateSubnet")
+        (first,) = story.sent("CreateSubnet")
         theirs = {"CidrBlock": "10.0.10.0/24", taken: first[taken]}
         other = world.ec2.create_subnet(VpcId=world.vpc_id, **theirs)["Subnet"]["SubnetId"]
     finally:
@@ -159,43 +159,43 @@ def test_taken_range(
     assert subnet[taken] != first[taken]
 
 
-def test_every_range_taken(cpi: Cpi, wish: Any, fake_aws: FakeAws, sent: ReadCalls) -> None:
+def test_every_range_taken(story: Story, cpi: Cpi, wish: Any, fake_aws: FakeAws) -> None:
     """If other calls take each range first, others are tried, up to a limit."""
     fake_aws.rule(action="CreateSubnet", error=CONFLICT)
     error = cpi.call("create_network", wish()).error
     assert (error["type"], error["ok_to_retry"]) == ("Bosh::Clouds::CloudError", False)
     assert "CreateSubnet failed with InvalidSubnet.Conflict" in error["message"]
-    tried = [call["CidrBlock"] for call in sent("CreateSubnet")]
+    tried = [call["CidrBlock"] for call in story.sent("CreateSubnet")]
     assert len(tried) == len(set(tried)) == 21
 
 
-def test_undo(cpi: Cpi, world: World, wish: Any, fake_aws: FakeAws, leftovers: ListResources) -> None:
+def test_undo(story: Story, cpi: Cpi, world: World, wish: Any, fake_aws: FakeAws) -> None:
     """If the last step fails, the subnet is deleted, and the first error is returned."""
     fake_aws.rule(action="ModifySubnetAttribute", times=None, error=DENIED)
     given = wish(route_table=world.route_table_id, auto_assign_public_ip=True)
     error = cpi.call("create_network", given).error
     assert "ModifySubnetAttribute failed with UnauthorizedOperation" in error["message"]
-    assert leftovers() == {}
+    assert story.leftovers() == {}
 
 
 @pytest.mark.usefixtures("fast_clock")
-def test_undo_with_faults(cpi: Cpi, wish: Any, fake_aws: FakeAws, leftovers: ListResources) -> None:
+def test_undo_with_faults(story: Story, cpi: Cpi, wish: Any, fake_aws: FakeAws) -> None:
     """Faults of EC2 while the undo deletes the subnet are waited out, also more than the SDK retries."""
     fake_aws.rule(action="ModifySubnetAttribute", times=None, error=DENIED)
     fault = {"code": "InternalError", "message": "An internal error.", "status": 500}
     fake_aws.rule(action="DeleteSubnet", times=12, error=fault)
     error = cpi.call("create_network", wish(auto_assign_public_ip=True)).error
     assert "ModifySubnetAttribute failed with UnauthorizedOperation" in error["message"]
-    assert leftovers() == {}
+    assert story.leftovers() == {}
 
 
-def test_failed(cpi: Cpi, wish: Any, fake_aws: FakeAws, leftovers: ListResources) -> None:
+def test_failed(story: Story, cpi: Cpi, wish: Any, fake_aws: FakeAws) -> None:
     """A subnet that EC2 could not create is deleted, and the error names its state."""
     fake_aws.rule(action="CreateSubnet", states=["pending", "failed-insufficient-capacity"])
     error = cpi.call("create_network", wish()).error
     assert (error["type"], error["ok_to_retry"]) == ("Bosh::Clouds::CloudError", False)
     assert error["message"].endswith("it is in state failed-insufficient-capacity")
-    assert leftovers() == {}
+    assert story.leftovers() == {}
 
 
 def test_same_request(cpi: Cpi, world: World, wish: Any, fake_aws: FakeAws) -> None:
@@ -269,7 +269,7 @@ def test_lost_and_shown_late(cpi: Cpi, world: World, wish: Any, fake_aws: FakeAw
 @pytest.mark.usefixtures("fast_clock")
 @pytest.mark.parametrize("is_refused_again", [False, True])
 def test_lost_and_undone(
-    cpi: Cpi, wish: Any, world: World, fake_aws: FakeAws, leftovers: ListResources, *, is_refused_again: bool
+    story: Story, cpi: Cpi, wish: Any, world: World, fake_aws: FakeAws, *, is_refused_again: bool
 ) -> None:
     """A subnet whose creation was not answered, and that EC2 shows late, is deleted if the call fails.
 
@@ -286,7 +286,7 @@ def test_lost_and_undone(
     assert "Perhaps left behind, because an attempt was not answered: the subnet with the tag bosh_call=" in (
         answer.stderr
     )
-    assert leftovers() == {}
+    assert story.leftovers() == {}
 
 
 def test_same_request_that_fails(cpi: Cpi, world: World, wish: Any, fake_aws: FakeAws) -> None:
@@ -396,10 +396,10 @@ def test_another_vpc(cpi: Cpi, world: World, wish: Any) -> None:
     assert expected in error["message"]
 
 
-def test_delete_in_use(cpi: Cpi, world: World, wish: Any, create_vm: CreateVm, fake_aws: FakeAws) -> None:
+def test_delete_in_use(story: Story, cpi: Cpi, world: World, wish: Any, fake_aws: FakeAws) -> None:
     """A subnet in which a VM runs stays; the error names the interface, without waiting."""
     subnet_id, _, properties = cpi.call("create_network", wish()).ok()
-    vm_cid = create_vm(networks={"apps": {"type": "dynamic", "cloud_properties": properties}}).ok()[0]
+    vm_cid = story.create_vm(networks={"apps": {"type": "dynamic", "cloud_properties": properties}}).ok()[0]
     nic_id = world.instance(vm_cid)["NetworkInterfaces"][0]["NetworkInterfaceId"]
     fake_aws.forget_calls()
     error = cpi.call("delete_network", subnet_id).error

@@ -8,7 +8,7 @@ import pytest
 from testbed.cloud import FakeAws
 from testbed.executable import Cpi
 from testbed.world import World
-from tests.protocols import CreateVolume, RunInstance
+from tests.stories.story import Story
 
 pytestmark = pytest.mark.usefixtures("fast_clock")
 
@@ -45,9 +45,9 @@ def not_found(kind: str) -> dict[str, Any]:
 
 
 @pytest.fixture
-def things(vm: RunInstance, disk: CreateVolume, world: World, fake_aws: FakeAws) -> Things:
+def things(story: Story, world: World, fake_aws: FakeAws) -> Things:
     """Have what the table names."""
-    vm_cid, held, free = vm(), disk(), disk()
+    vm_cid, held, free = story.vm(), story.disk(), story.disk()
     world.ec2.attach_volume(InstanceId=vm_cid, VolumeId=held, Device="/dev/sdf")
     snapshot = world.ec2.create_snapshot(VolumeId=free)["SnapshotId"]
     stemcell = world.ec2.copy_image(Name="copy", SourceImageId=world.image_id, SourceRegion="us-east-1")

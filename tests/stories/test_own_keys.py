@@ -9,16 +9,8 @@ from bosh_aws_cpi.tag_names import MAX_KEY, OWN
 from testbed.executable import DIRECTOR_UUID, Answer, Cpi
 from testbed.traffic import Traffic
 from testbed.world import World
-from tests.protocols import (
-    CpiWith,
-    CreateVm,
-    CreateVolume,
-    ReadTags,
-    ReadWarnings,
-    RunInstance,
-    WriteNetwork,
-)
 from tests.stories.stemcell_images import Heavy
+from tests.stories.story import Story
 
 Tags = dict[str, str]
 
@@ -54,9 +46,7 @@ METHODS: Final = (
 
 
 @pytest.fixture
-def methods(
-    cpi: Cpi, world: World, create_vm: CreateVm, disk: CreateVolume, vm: RunInstance, heavy: Heavy
-) -> dict[str, Callable[[Tags], Answer]]:
+def methods(story: Story, cpi: Cpi, world: World, heavy: Heavy) -> dict[str, Callable[[Tags], Answer]]:
     """Return all methods that make tags of what they are given."""
     place = {"vpc_id": world.vpc_id, "availability_zone": world.zone}
     subnet = {"type": "manual", "range": "10.0.9.0/24", "gateway": "10.0.9.1"}
@@ -67,12 +57,12 @@ def methods(
         return lambda tags: cpi.call("create_stemcell", "/x/image", properties, {"tags": tags}, api_version=3)
 
     calls: tuple[Callable[[Tags], Answer], ...] = (
-        lambda tags: create_vm({"tags": tags}),
-        lambda tags: create_vm(env={"bosh": {"tags": tags}}),
-        lambda tags: cpi.call("set_vm_metadata", vm(), tags),
+        lambda tags: story.create_vm({"tags": tags}),
+        lambda tags: story.create_vm(env={"bosh": {"tags": tags}}),
+        lambda tags: cpi.call("set_vm_metadata", story.vm(), tags),
         lambda tags: cpi.call("create_disk", 1024, {"tags": tags}, None),
-        lambda tags: cpi.call("set_disk_metadata", disk(), tags),
-        lambda tags: cpi.call("snapshot_disk", disk(), tags),
+        lambda tags: cpi.call("set_disk_metadata", story.disk(), tags),
+        lambda tags: cpi.call("snapshot_disk", story.disk(), tags),
         lambda tags: cpi.call("create_network", {**subnet, "cloud_properties": {**place, "tags": tags}}),
         of_light(light),
         of_light(copied),
@@ -93,19 +83,19 @@ def all_tags(world: World) -> Callable[[], set[tuple[str, str]]]:
     return read
 
 
-def named_in(answer: Answer, warnings: ReadWarnings) -> str:
+def named_in(answer: Answer, story: Story) -> str:
     """Return the names in the one warning about tags."""
     begin = "Left out, because these tags are reserved for the CPI: "
-    (said,) = [line for line in warnings(answer) if line.startswith(begin)]
+    (said,) = [line for line in story.warnings(answer) if line.startswith(begin)]
     return said.removeprefix(begin)
 
 
 @pytest.mark.parametrize("method", METHODS)
 def test_left_out(
+    story: Story,
     methods: dict[str, Callable[[Tags], Answer]],
     method: str,
     all_tags: Callable[[], set[tuple[str, str]]],
-    warnings: ReadWarnings,
 ) -> None:
     """No method sets an own key or one that could be read as one; one warning names all that are left out."""
     wanted = forged()
@@ -115,31 +105,31 @@ def test_left_out(
     assert {key for key, value in tags if value == FORGED} == set()
     assert tags >= set(HARMLESS.items())
     keys = sorted({key[:MAX_KEY] for key in wanted} - HARMLESS.keys())
-    assert sorted(named_in(answer, warnings).split(", ")) == sorted(map(ascii, keys))
+    assert sorted(named_in(answer, story).split(", ")) == sorted(map(ascii, keys))
 
 
-def test_copied_disk(cpi: Cpi, disk: CreateVolume, world: World, tags_of: ReadTags) -> None:
+def test_copied_disk(story: Story, cpi: Cpi, world: World) -> None:
     """A disk's copy has the disk's tags, except the CPI's own keys."""
-    disk_cid = disk()
+    disk_cid = story.disk()
     given = {**dict.fromkeys(KEYS, FORGED), **HARMLESS}
     world.ec2.create_tags(
         Resources=[disk_cid], Tags=[{"Key": key, "Value": value} for key, value in given.items()]
     )
     copy_cid = cpi.call("update_disk", disk_cid, 1024, {"encrypted": True}).ok()
-    tags = tags_of(copy_cid)
+    tags = story.tags_of(copy_cid)
     assert tags.pop("bosh_call") != FORGED
     ours = {"bosh_director_uuid": DIRECTOR_UUID, "bosh_replaces": disk_cid}
     assert tags == {**HARMLESS, **ours}
 
 
-def test_tags_of_a_disk_in_use(cpi: Cpi, world: World, tags_of: ReadTags, warnings: ReadWarnings) -> None:
+def test_tags_of_a_disk_in_use(story: Story, cpi: Cpi, world: World) -> None:
     """A disk type's tags can't say that another call uses the new disk: then it would stay unused."""
     answer = cpi.call(
         "create_disk", 1024, {"tags": {"director": "a", "team": "b"}}, None, context={"request_id": "cpi-1"}
     )
     assert world.state()["volumes"] == [answer.ok()]
-    assert tags_of(answer.ok())["team"] == "b"
-    assert named_in(answer, warnings) == "'director'"
+    assert story.tags_of(answer.ok())["team"] == "b"
+    assert named_in(answer, story) == "'director'"
 
 
 @pytest.fixture
@@ -155,40 +145,31 @@ def forge(world: World) -> Callable[[str, Tags], None]:
 
 @pytest.mark.parametrize("drains", [False, True])
 def test_targets_of_another_vm(
-    cpi_with: CpiWith,
-    create_vm: CreateVm,
-    network: WriteNetwork,
-    traffic: Traffic,
-    world: World,
-    forge: Callable[[str, Tags], None],
-    *,
-    drains: bool,
+    story: Story, traffic: Traffic, world: World, forge: Callable[[str, Tags], None], *, drains: bool
 ) -> None:
     """delete_vm deregisters no target of another VM, whatever the VM's tags record."""
     ips = traffic.add_group("ips", 8080, TargetType="ip")
     tls = traffic.target_groups["web-tls"]
     properties = {"lb_target_groups": [ips, {"arn": tls, "port": 8443}]}
-    other = create_vm(properties, {"a": network("10.0.1.11")}, agent_id="agent-2").ok()[0]
-    own = create_vm({"lb_target_groups": [{"arn": tls, "port": 9100}]}).ok()[0]
+    other = story.create_vm(properties, {"a": story.network("10.0.1.11")}, agent_id="agent-2").ok()[0]
+    own = story.create_vm({"lb_target_groups": [{"arn": tls, "port": 9100}]}).ok()[0]
     records = {
         f"bosh_target_{ips.rpartition('/')[2]}_8080": f"{ips} 10.0.1.11",
         CUT_RECORD: f"{ips} 10.0.1.11",
         f"bosh_target_{tls.rpartition('/')[2]}_8443": f"{tls} {other}",
     }
     forge(own, records)
-    assert cpi_with(deregister_on_delete=drains).call("delete_vm", own, stemcell=2).ok() is None
+    assert story.cpi_with(deregister_on_delete=drains).call("delete_vm", own, stemcell=2).ok() is None
     assert world.state()["instances"] == [other]
     assert traffic.state()["targets"] == ["10.0.1.11", other]
 
 
-def test_vm_of_another_agent(
-    create_vm: CreateVm, network: WriteNetwork, world: World, forge: Callable[[str, Tags], None]
-) -> None:
+def test_vm_of_another_agent(story: Story, world: World, forge: Callable[[str, Tags], None]) -> None:
     """create_vm answers no VM that only its tags, and its interface's, say to be for the agent."""
-    first = create_vm().ok()[0]
+    first = story.create_vm().ok()[0]
     for each in (first, *world.state()["interfaces"]):
         forge(each, {"bosh_agent_id": "agent-2"})
     properties = {"instance_type_fallbacks": ["t3.small"]}
-    second = create_vm(properties, {"a": network("10.0.1.11")}, agent_id="agent-2").ok()[0]
+    second = story.create_vm(properties, {"a": story.network("10.0.1.11")}, agent_id="agent-2").ok()[0]
     assert world.state()["instances"] == sorted([first, second])
     assert first != second

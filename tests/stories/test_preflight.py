@@ -18,9 +18,9 @@ from testbed.loopback import LoopbackServer, Reply, Request
 from testbed.tls import Authority, TlsRelay
 from testbed.warm_server import TIMEOUT_SPEED
 from testbed.world import World
-from tests.protocols import CpiWith, CreateVolume, RunInstance
 from tests.stories.checked_config import right
 from tests.stories.operators import Preflight, Unnamed, failed, feature
+from tests.stories.story import Story
 
 NOT_FOUND = {"code": "InvalidInstanceID.NotFound", "message": "no such thing"}
 NOWHERE = "http://127.0.0.1:1"
@@ -87,15 +87,11 @@ def everything(fake_aws: FakeAws) -> Callable[[], list[Any]]:
 
 @pytest.mark.usefixtures("world")
 def test_each_action_is_asked_about_once(
-    preflight: Preflight,
-    fake_aws: FakeAws,
-    everything: Callable[[], list[Any]],
-    vm: RunInstance,
-    disk: CreateVolume,
+    story: Story, preflight: Preflight, fake_aws: FakeAws, everything: Callable[[], list[Any]]
 ) -> None:
     """Each action is asked about once, as the role, by a dry run where there is one; nothing changes."""
-    vm()
-    disk()
+    story.vm()
+    story.disk()
     before = everything()
     fake_aws.forget_calls()
     answer = preflight("--json", role_arn=ROLE)
@@ -376,10 +372,10 @@ def test_page_everywhere(preflight: Preflight) -> None:
     assert "NOT READY for Baseline: endpoints that fail: ec2" in answer.stdout.decode().splitlines()[-1]
 
 
-def test_page_for_the_role(cpi_with: CpiWith, world: World) -> None:
+def test_page_for_the_role(story: Story, world: World) -> None:
     """No command can do anything if a proxy answers in the place of STS, and each says so."""
     with Page(200) as page:
-        cpi = cpi_with(sts_endpoint=page.url, role_arn=ROLE)
+        cpi = story.cpi_with(sts_endpoint=page.url, role_arn=ROLE)
         path = cpi.folder / "cloud-config.yml"
         path.write_text(json.dumps(right(world)))
         checked = cpi.run("check", str(path))

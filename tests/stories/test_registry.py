@@ -9,7 +9,7 @@ from testbed.cloud import FakeAws
 from testbed.executable import Cpi, config
 from testbed.registry import PASSWORD, USER, Registry
 from testbed.world import World
-from tests.protocols import CreateVolume, RunInstance
+from tests.stories.story import Story
 
 
 @pytest.fixture
@@ -24,9 +24,9 @@ def where(registry: Registry) -> str:
     return f" (registry at http://{registry.endpoint.rpartition('@')[2]})"
 
 
-def test_without_registry(cpi: Cpi, world: World, vm: RunInstance, disk: CreateVolume) -> None:
+def test_without_registry(story: Story, cpi: Cpi, world: World) -> None:
     """Attaching and detaching a disk are refused before AWS changes anything; deleting the VM works."""
-    vm_cid, disk_cid, attached = vm(), disk(), disk()
+    vm_cid, disk_cid, attached = story.vm(), story.disk(), story.disk()
     world.ec2.attach_volume(InstanceId=vm_cid, VolumeId=attached, Device="/dev/sdf")
     before = world.instance(vm_cid)["BlockDeviceMappings"]
     for method in ("attach_disk", "detach_disk"):
@@ -43,11 +43,9 @@ def test_without_registry(cpi: Cpi, world: World, vm: RunInstance, disk: CreateV
     assert world.state() == {**world.empty, "volumes": sorted([disk_cid, attached])}
 
 
-def test_unknown_stemcell_without_registry(
-    cpi: Cpi, world: World, vm: RunInstance, disk: CreateVolume
-) -> None:
+def test_unknown_stemcell_without_registry(story: Story, cpi: Cpi, world: World) -> None:
     """Without a registry and the stemcell's version, disks are attached and detached as for new stemcells."""
-    vm_cid, disk_cid = vm("t2.micro"), disk()
+    vm_cid, disk_cid = story.vm("t2.micro"), story.disk()
     assert cpi.call("attach_disk", vm_cid, disk_cid).ok() == "/dev/sdf"
     assert cpi.call("detach_disk", vm_cid, disk_cid).ok() is None
     (volume,) = world.ec2.describe_volumes(VolumeIds=[disk_cid])["Volumes"]
@@ -55,13 +53,13 @@ def test_unknown_stemcell_without_registry(
 
 
 def test_unknown_stemcell_with_registry(
-    with_registry: Cpi, world: World, registry: Registry, vm: RunInstance, disk: CreateVolume
+    story: Story, with_registry: Cpi, world: World, registry: Registry
 ) -> None:
     """Without the stemcell's version, only a VM that has settings in the registry needs it.
 
     Whether it has some is asked before AWS changes anything.
     """
-    new_vm, old_vm, disk_cid = vm(), vm(), disk()
+    new_vm, old_vm, disk_cid = story.vm(), story.vm(), story.disk()
     registry.documents[old_vm] = json.dumps({"agent_id": "a"})
     before = world.instance(new_vm)["BlockDeviceMappings"]
     registry.answer(500)
@@ -77,11 +75,9 @@ def test_unknown_stemcell_with_registry(
     assert registry.settings(old_vm)["disks"]["persistent"] == {}
 
 
-def test_registry_that_fails(
-    with_registry: Cpi, world: World, registry: Registry, vm: RunInstance, disk: CreateVolume
-) -> None:
+def test_registry_that_fails(story: Story, with_registry: Cpi, world: World, registry: Registry) -> None:
     """When the registry fails, AWS's work stays done, and the repeated call finishes."""
-    vm_cid, disk_cid = vm(), disk()
+    vm_cid, disk_cid = story.vm(), story.disk()
     registry.documents[vm_cid] = json.dumps({"agent_id": "a", "disks": {"system": "/dev/xvda"}})
 
     def failed(method: str, *arguments: str) -> Any:

@@ -8,8 +8,8 @@ from testbed.cloud import FakeAws
 from testbed.executable import Cpi
 from testbed.killing import kill_at
 from testbed.world import World
-from tests.protocols import CreateVolume, ListResources, ReadCalls, Refuse, RunInstance
 from tests.stories.stemcell_images import Heavy
+from tests.stories.story import Story
 
 pytestmark = pytest.mark.usefixtures("fast_clock")
 
@@ -31,10 +31,10 @@ def disk_of(cpi: Cpi) -> Callable[..., str]:
 
 @pytest.mark.parametrize("use", ["attached", "tagged", "old"])
 def test_disk_of_another_request(
-    disk_of: Callable[..., str], vm: RunInstance, fake_aws: FakeAws, world: World, use: str
+    story: Story, disk_of: Callable[..., str], fake_aws: FakeAws, world: World, use: str
 ) -> None:
     """The disk of another request with the same id, which is used or old, stays: another one is created."""
-    vm_cid = vm()
+    vm_cid = story.vm()
     first = disk_of("cpi-1", vm_cid)
     assert disk_of("cpi-1", vm_cid) == first
     if use == "attached":
@@ -49,7 +49,7 @@ def test_disk_of_another_request(
     assert {first, second} <= set(world.state()["volumes"])
 
 
-def test_disk_that_is_deleted(cpi: Cpi, fake_aws: FakeAws, leftovers: ListResources, sent: ReadCalls) -> None:
+def test_disk_that_is_deleted(story: Story, cpi: Cpi, fake_aws: FakeAws) -> None:
     """If EBS has deleted what an attempt without an answer created, a new token creates the disk."""
     message = "The client token you have provided is associated with a resource that is already deleted."
     spent = {"code": "IdempotentParameterMismatch", "message": message, "status": 400}
@@ -57,18 +57,18 @@ def test_disk_that_is_deleted(cpi: Cpi, fake_aws: FakeAws, leftovers: ListResour
     for nth, error in enumerate((fault, spent), 1):
         fake_aws.rule(action="CreateVolume", nth=nth, error=error)
     disk_cid = cpi.call("create_disk", 1024, {}, None).ok()
-    assert leftovers() == {"volumes": [disk_cid]}
-    first, again, last = (each["ClientToken"] for each in sent("CreateVolume"))
+    assert story.leftovers() == {"volumes": [disk_cid]}
+    first, again, last = (each["ClientToken"] for each in story.sent("CreateVolume"))
     assert first == again != last
 
 
 @pytest.mark.parametrize("times", [1, None])
-def test_disk_that_fails(cpi: Cpi, fake_aws: FakeAws, leftovers: ListResources, times: int | None) -> None:
+def test_disk_that_fails(story: Story, cpi: Cpi, fake_aws: FakeAws, times: int | None) -> None:
     """A disk that fails is removed, and one more is created, but no third."""
     fake_aws.rule(action="DescribeVolumes", nth=1, times=times, replace=[FAILED])
     answer = cpi.call("create_disk", 1024, {}, None, context=REQUEST)
     assert fake_aws.actions().count("CreateVolume") == 2
-    assert leftovers() == ({"volumes": [answer.ok()]} if times else {})
+    assert story.leftovers() == ({"volumes": [answer.ok()]} if times else {})
     if times is None:
         assert "EBS could not create volume" in answer.error["message"]
 
@@ -82,11 +82,9 @@ def test_zones(disk_of: Callable[..., str], world: World) -> None:
     assert len({each["AvailabilityZone"] for each in shown}) > 1
 
 
-def test_snapshot(
-    cpi: Cpi, disk: CreateVolume, fake_aws: FakeAws, deny: Refuse, leftovers: ListResources
-) -> None:
+def test_snapshot(story: Story, cpi: Cpi, fake_aws: FakeAws) -> None:
     """If an earlier attempt's snapshot can't be waited for, it stays: the Director may have its id."""
-    disk_cid = disk()
+    disk_cid = story.disk()
     kill_at(
         fake_aws,
         lambda: cpi.start("snapshot_disk", disk_cid, {}, context=REQUEST),
@@ -94,18 +92,16 @@ def test_snapshot(
         when="after",
     )
     fake_aws.forget_calls()
-    message = deny("DescribeSnapshots", nth=2)
+    message = story.deny("DescribeSnapshots", nth=2)
     assert cpi.call("snapshot_disk", disk_cid, {}, context=REQUEST).error["message"] == message
-    assert list(leftovers()) == ["volumes", "snapshots"]
+    assert list(story.leftovers()) == ["volumes", "snapshots"]
 
 
-def test_heavy_stemcell_that_failed(
-    heavy: Heavy, cpi: Cpi, fake_aws: FakeAws, leftovers: ListResources
-) -> None:
+def test_heavy_stemcell_that_failed(story: Story, heavy: Heavy, cpi: Cpi, fake_aws: FakeAws) -> None:
     """An earlier attempt's AMI that EC2 could not create is deleted with its snapshot, and is the error."""
     start = lambda: cpi.start("create_stemcell", *heavy.arguments, context=REQUEST)  # noqa: E731
     fake_aws.rule(action="RegisterImage", nth=1, states=["pending", "failed: no such kernel"])
     kill_at(fake_aws, start, action="RegisterImage", when="after")
     error = cpi.call("create_stemcell", *heavy.arguments, context=REQUEST).error
     assert error["message"].startswith("EC2 could not create AMI 'ami-")
-    assert leftovers() == {}
+    assert story.leftovers() == {}

@@ -6,15 +6,7 @@ import pytest
 
 from testbed.reservations import reserved
 from testbed.world import World
-from tests.protocols import (
-    CreateVm,
-    ListResources,
-    ReadCalls,
-    RefuseLaunch,
-    WriteError,
-    WriteNetwork,
-)
-from tests.stories.launches import below
+from tests.stories.story import Story, below
 
 MARKET, RESERVED = "InstanceMarketOptions", "CapacityReservationSpecification"
 FIRST, SECOND = "t3.micro", "m5.large"
@@ -33,80 +25,68 @@ def wanted(block: str, market: str = "capacity-block", **more: Any) -> dict[str,
     return {"instance_type": FIRST, "capacity_reservation": {"id": block, "market": market}, **more}
 
 
-def test_market(
-    create_vm: CreateVm,
-    sent: ReadCalls,
-    block: str,
-) -> None:
+def test_market(story: Story, block: str) -> None:
     """The VM is launched in the reservation, on its market."""
-    create_vm(wanted(block)).ok()
-    (launch,) = sent("RunInstances")
+    story.create_vm(wanted(block)).ok()
+    (launch,) = story.sent("RunInstances")
     assert below(launch, MARKET) == {"MarketType": "capacity-block"}
     assert below(launch, RESERVED) == {"CapacityReservationTarget.CapacityReservationId": block}
 
 
-def test_full(create_vm: CreateVm, sent: ReadCalls, network: WriteNetwork, block: str) -> None:
+def test_full(story: Story, block: str) -> None:
     """If the reservation is full, the fallback, also of its type, is launched on demand, outside of it."""
-    create_vm(wanted(block)).ok()
+    story.create_vm(wanted(block)).ok()
     more = wanted(block, instance_type_fallbacks=[FIRST])
-    create_vm(more, {"a": network("10.0.1.11")}, agent_id="agent-2").ok()
-    _, inside, outside = sent("RunInstances")
+    story.create_vm(more, {"a": story.network("10.0.1.11")}, agent_id="agent-2").ok()
+    _, inside, outside = story.sent("RunInstances")
     assert (inside["InstanceType"], outside["InstanceType"]) == (FIRST, FIRST)
     assert inside["ClientToken"] != outside["ClientToken"]
     assert below(inside, RESERVED) == {"CapacityReservationTarget.CapacityReservationId": block}
     assert (below(outside, MARKET), below(outside, RESERVED)) == ({}, {})
 
 
-def test_fallback_in_a_group(
-    create_vm: CreateVm,
-    refuse_launch: RefuseLaunch,
-    sent: ReadCalls,
-) -> None:
+def test_fallback_in_a_group(story: Story) -> None:
     """A group may hold reservations of several types, so the fallback types use it too."""
-    refuse_launch("ReservationCapacityExceeded", {"InstanceType": FIRST})
-    create_vm(
+    story.refuse_launch("ReservationCapacityExceeded", {"InstanceType": FIRST})
+    story.create_vm(
         {
             "instance_type": FIRST,
             "instance_type_fallbacks": [SECOND],
             "capacity_reservation": {"resource_group_arn": GROUP},
         }
     ).ok()
-    assert [below(launch, RESERVED) for launch in sent("RunInstances")] == [
+    assert [below(launch, RESERVED) for launch in story.sent("RunInstances")] == [
         {"CapacityReservationTarget.CapacityReservationResourceGroupArn": GROUP}
     ] * 2
 
 
-def test_refused_on_the_market(
-    create_vm: CreateVm, refuse_launch: RefuseLaunch, sent: ReadCalls, leftovers: ListResources, block: str
-) -> None:
+def test_refused_on_the_market(story: Story, block: str) -> None:
     """A wrong id is the call's error: the fallback costs the on-demand price."""
-    said = refuse_launch("InvalidCapacityReservationId.NotFound", {f"{MARKET}.MarketType": "capacity-block"})
-    error = create_vm(wanted(block, instance_type_fallbacks=[SECOND])).error
+    said = story.refuse_launch(
+        "InvalidCapacityReservationId.NotFound", {f"{MARKET}.MarketType": "capacity-block"}
+    )
+    error = story.create_vm(wanted(block, instance_type_fallbacks=[SECOND])).error
     assert (error["type"], error["ok_to_retry"]) == ("Bosh::Clouds::CloudError", False)
     assert error["message"].startswith(said.removesuffix(")"))
-    assert len(sent("RunInstances")) == 1
-    assert leftovers() == {}
+    assert len(story.sent("RunInstances")) == 1
+    assert story.leftovers() == {}
 
 
-def test_closed(create_vm: CreateVm, refuse_launch: RefuseLaunch, world: World) -> None:
+def test_closed(story: Story, world: World) -> None:
     """If EC2 takes the reservation back, the fallback is launched; the log has EC2's words."""
     market = "interruptible-capacity-reservation"
     reservation_id = reserved(world.ec2, FIRST, world.zone, market=market)
-    said = refuse_launch("InvalidCapacityReservationState.Unavailable", {f"{MARKET}.MarketType": market})
-    answer = create_vm(wanted(reservation_id, market, instance_type_fallbacks=[SECOND]))
+    said = story.refuse_launch(
+        "InvalidCapacityReservationState.Unavailable", {f"{MARKET}.MarketType": market}
+    )
+    answer = story.create_vm(wanted(reservation_id, market, instance_type_fallbacks=[SECOND]))
     assert world.instance(answer.ok()[0])["InstanceType"] == SECOND
     assert f"EC2 can't launch {FIRST} ({market}): {said.removesuffix(')')}" in answer.stderr
 
 
-def test_no_way_out(
-    create_vm: CreateVm,
-    refuse_launch: RefuseLaunch,
-    failure: WriteError,
-    leftovers: ListResources,
-    block: str,
-) -> None:
+def test_no_way_out(story: Story, block: str) -> None:
     """Without a fallback, the error of a capacity block that has not begun has the remedy."""
-    pending = refuse_launch(PENDING, {f"{MARKET}.MarketType": "capacity-block"})
+    pending = story.refuse_launch(PENDING, {f"{MARKET}.MarketType": "capacity-block"})
     remedy = "Wait until the capacity block begins, or add instance_type_fallbacks"
-    assert create_vm(wanted(block)).error == failure("CloudError", f"{pending}. {remedy}")
-    assert leftovers() == {}
+    assert story.create_vm(wanted(block)).error == story.failure("CloudError", f"{pending}. {remedy}")
+    assert story.leftovers() == {}

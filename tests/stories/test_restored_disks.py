@@ -7,9 +7,9 @@ import pytest
 from testbed.cloud import FakeAws
 from testbed.executable import Cpi
 from testbed.world import World
-from tests.protocols import CreateVolume, ReadCalls, RunInstance, WriteError
 from tests.stories.checked_config import DISK, changed, right
 from tests.stories.checking import checked, errors
+from tests.stories.story import Story
 
 KEY = "arn:aws:kms:us-east-1:123456789012:key/default"
 OWN_KEY = "arn:aws:kms:us-east-1:123456789012:key/own"
@@ -39,19 +39,17 @@ def shown(world: World, disk_cid: str) -> dict[str, Any]:
     return dict(found)
 
 
-def test_restored(
-    cpi: Cpi, vm: RunInstance, disk: CreateVolume, world: World, fake_aws: FakeAws, sent: ReadCalls
-) -> None:
+def test_restored(story: Story, cpi: Cpi, world: World, fake_aws: FakeAws) -> None:
     """What snapshot_disk took is on the disk, which may be larger, in the zone of its VM."""
-    vm_cid, disk_cid = vm("t3.micro", SubnetId=world.subnet_ids[2]), disk()
-    other = vm("t3.micro")
+    vm_cid, disk_cid = story.vm("t3.micro", SubnetId=world.subnet_ids[2]), story.disk()
+    other = story.vm("t3.micro")
     cpi.call("attach_disk", other, disk_cid, stemcell=2).ok()
     snapshot_cid = cpi.call("snapshot_disk", disk_cid, {}).ok()
     fake_aws.forget_calls()
     restored = cpi.call("create_disk", TWO_GIB, {"snapshot_id": snapshot_cid}, vm_cid).ok()
     asked = {"DescribeInstances", "DescribeSnapshots", "CreateVolume", "DescribeVolumes"}
     assert (set(fake_aws.actions()), len(fake_aws.actions())) == (asked, len(asked))
-    (parameters,) = sent("CreateVolume")
+    (parameters,) = story.sent("CreateVolume")
     assert (parameters["SnapshotId"], parameters["Size"]) == (snapshot_cid, "2")
     assert fake_aws.contents()[restored] == fake_aws.contents()[disk_cid] == [other]
     assert shown(world, restored)["AvailabilityZone"] == world.other_zone
@@ -98,23 +96,23 @@ def test_refused(
     assert [(each["path"], each["what"]) for each in found] == [(f"{PATH}/{blamed}", error["message"])]
 
 
-def test_unknown(cpi: Cpi, world: World, failure: WriteError) -> None:
+def test_unknown(story: Story, cpi: Cpi, world: World) -> None:
     """A snapshot that EC2 does not know is an error with the remedy."""
     answer = cpi.call("create_disk", TWO_GIB, {"snapshot_id": "snap-0123456789abcdef0"})
     message = (
         "cloud_properties.snapshot_id: snapshot 'snap-0123456789abcdef0' is not in the region, or this "
         "account may not use it: correct the id, or have it shared"
     )
-    assert answer.error == failure("CloudError", message)
+    assert answer.error == story.failure("CloudError", message)
     assert world.state() == world.empty
 
 
-def test_no_id(cpi: Cpi, world: World, fake_aws: FakeAws, failure: WriteError) -> None:
+def test_no_id(story: Story, cpi: Cpi, world: World, fake_aws: FakeAws) -> None:
     """What is no snapshot's id is refused before AWS is asked; the check says the same."""
     fake_aws.forget_calls()
     answer = cpi.call("create_disk", TWO_GIB, {"snapshot_id": ""})
     message = "cloud_properties.snapshot_id must be the id of a snapshot, snap-…"
-    assert answer.error == failure("CloudError", message)
+    assert answer.error == story.failure("CloudError", message)
     assert fake_aws.actions() == []
     config = changed(right(world), (*DISK, "cloud_properties", "snapshot_id"), "")
     found = errors(checked(cpi, config))

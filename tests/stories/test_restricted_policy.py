@@ -9,11 +9,11 @@ import pytest
 from testbed.cloud import FakeAws
 from testbed.executable import DIRECTOR_UUID, Cpi
 from testbed.world import World
-from tests.protocols import CpiWith, CreateVm, ReadTags
 from tests.stories.checked_config import right
 from tests.stories.checking import checked
 from tests.stories.own_vm import OwnVm
 from tests.stories.stemcell_images import Heavy
+from tests.stories.story import Story
 
 ACCOUNT = "123456789012"
 REGION = "us-east-1"
@@ -61,9 +61,9 @@ def denied(error: dict[str, Any], action: str) -> None:
     assert f"You are not authorized to perform: {action} on resource: " in error["message"]
 
 
-def test_life_of_a_vm(cpi: Cpi, world: World, create_vm: CreateVm, profile: str, fake_aws: FakeAws) -> None:
+def test_life_of_a_vm(story: Story, cpi: Cpi, world: World, profile: str, fake_aws: FakeAws) -> None:
     """A VM with a disk comes and goes, with all calls that the Director makes."""
-    vm_cid = create_vm({"iam_instance_profile": profile, "ephemeral_disk": {"size": 10_240}}).ok()[0]
+    vm_cid = story.create_vm({"iam_instance_profile": profile, "ephemeral_disk": {"size": 10_240}}).ok()[0]
     disk_cid = cpi.call("create_disk", 2048, {}, vm_cid).ok()
     cpi.call("attach_disk", vm_cid, disk_cid, stemcell=2).ok()
     cpi.call("set_disk_metadata", disk_cid, {"director": "d"}).ok()
@@ -98,18 +98,13 @@ def test_snapshot_of_others(cpi: Cpi, world: World, fake_aws: FakeAws) -> None:
 
 
 def test_vm_with_everything(
-    cpi: Cpi,
-    cpi_with: CpiWith,
-    create_vm: CreateVm,
-    exposed: dict[str, Any],
-    world: World,
-    fake_aws: FakeAws,
+    story: Story, cpi: Cpi, exposed: dict[str, Any], world: World, fake_aws: FakeAws
 ) -> None:
     """The policy allows a VM with all that leads to it, and a tagged spot VM in a spread group."""
-    cpi.call("delete_vm", create_vm(**exposed).ok()[0]).ok()
+    cpi.call("delete_vm", story.create_vm(**exposed).ok()[0]).ok()
     env = {"bosh": {"group": "bosh-1-db-etcd"}}
-    cpi = cpi_with(tags={"cost-center": "4711"})  # with tags, EC2 judges the spot request, too
-    vm_cid = create_vm({"spread": True, "spot_bid_price": 0.05}, env=env, executable=cpi).ok()[0]
+    cpi = story.cpi_with(tags={"cost-center": "4711"})  # with tags, EC2 judges the spot request, too
+    vm_cid = story.create_vm({"spread": True, "spot_bid_price": 0.05}, env=env, executable=cpi).ok()[0]
     cpi.call("delete_vm", vm_cid).ok()
     assert world.state()["instances"] == []
     assert refused(fake_aws) == set()
@@ -134,7 +129,7 @@ def test_stemcell_by_volume(own_vm: OwnVm, fake_aws: FakeAws) -> None:
     assert refused(fake_aws) == set()
 
 
-def test_light_stemcell_of_others(cpi: Cpi, world: World, fake_aws: FakeAws, tags_of: ReadTags) -> None:
+def test_light_stemcell_of_others(story: Story, cpi: Cpi, world: World, fake_aws: FakeAws) -> None:
     """The AMI of a light stemcell may not be tagged: the log says so, and it can be used."""
     properties = {"ami": {REGION: world.image_id}}
     answer = cpi.call("create_stemcell", "", properties, {"tags": {"a": "b"}}, api_version=3)
@@ -142,7 +137,7 @@ def test_light_stemcell_of_others(cpi: Cpi, world: World, fake_aws: FakeAws, tag
     assert refused(fake_aws) == {"ec2:CreateTags"}
     assert f"AMI '{world.image_id}' stays without the stemcell's tags: CreateTags" in answer.stderr
     assert ". Allow ec2:CreateTags in the policy of the CPI's user or role" in answer.stderr
-    assert "a" not in tags_of(world.image_id)
+    assert "a" not in story.tags_of(world.image_id)
 
 
 @pytest.mark.parametrize("director", [(), ("--director", DIRECTOR_UUID)])
@@ -241,27 +236,28 @@ def test_in_the_name_of_another(
         denied(answer.error, action)
 
 
-def test_in_another_region(cpi_with: CpiWith, fake_aws: FakeAws) -> None:
+def test_in_another_region(story: Story, fake_aws: FakeAws) -> None:
     """Keys are of no use in another region."""
-    answer = cpi_with(region="eu-west-1").call("create_disk", 2048, {})
+    answer = story.cpi_with(region="eu-west-1").call("create_disk", 2048, {})
     denied(answer.error, "ec2:DescribeAvailabilityZones")
     assert "CreateVolume" not in fake_aws.actions()
 
 
-def test_another_role(create_vm: CreateVm, fake_aws: FakeAws, world: World) -> None:
+def test_another_role(story: Story, fake_aws: FakeAws, world: World) -> None:
     """A role that the policy does not name can't be handed to a VM."""
     profile = add_role(fake_aws, world, "administrator")
-    denied(create_vm({"iam_instance_profile": profile}).error, "iam:PassRole")
+    denied(story.create_vm({"iam_instance_profile": profile}).error, "iam:PassRole")
     assert world.state() == world.empty
 
 
-def test_roles_of_the_cpi(cpi_with: CpiWith) -> None:
+def test_roles_of_the_cpi(story: Story) -> None:
     """The CPI can assume the role that the policy names, with session tags, and no other."""
     role = f"arn:aws:iam::{ACCOUNT}:role"
     tags = {"session_tags": {"team": "a"}}
     assert (
-        cpi_with(role_arn=f"{role}/bosh-cpi", **tags).call("has_disk", "vol-1234567890abcdef0").ok() is False
+        story.cpi_with(role_arn=f"{role}/bosh-cpi", **tags).call("has_disk", "vol-1234567890abcdef0").ok()
+        is False
     )
-    error = cpi_with(role_arn=f"{role}/administrator").call("has_disk", "vol-1234567890abcdef0").error
+    error = story.cpi_with(role_arn=f"{role}/administrator").call("has_disk", "vol-1234567890abcdef0").error
     assert "AssumeRole failed with AccessDenied: " in error["message"]
     assert "sts:AssumeRole" in error["message"]

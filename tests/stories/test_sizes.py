@@ -4,7 +4,7 @@ import pytest
 
 from testbed.cloud import FakeAws
 from testbed.executable import Cpi
-from tests.protocols import CpiWith, Refuse, WriteError
+from tests.stories.story import Story
 
 LARGEST = "Largest known VM type is 'r5.16xlarge': 64 CPU, 524288 RAM."
 
@@ -28,15 +28,11 @@ def test_smallest_that_is_large_enough(cpi: Cpi, fake_aws: FakeAws) -> None:
     ],
 )
 def test_impossible_sizes(
-    cpi: Cpi,
-    fake_aws: FakeAws,
-    failure: WriteError,
-    wanted: dict[str, int],
-    message: str,
+    story: Story, cpi: Cpi, fake_aws: FakeAws, wanted: dict[str, int], message: str
 ) -> None:
     """A size that is incomplete or larger than all types is an error that says so."""
     answer = cpi.call("calculate_vm_cloud_properties", wanted)
-    assert answer.error == failure("CloudError", message)
+    assert answer.error == story.failure("CloudError", message)
     assert fake_aws.actions() == []
 
 
@@ -50,11 +46,11 @@ def test_impossible_sizes(
     ],
 )
 def test_families(
-    cpi_with: CpiWith, fake_aws: FakeAws, families: list[str] | None, cpu: int, ram: float, name: str
+    story: Story, fake_aws: FakeAws, families: list[str] | None, cpu: int, ram: float, name: str
 ) -> None:
     """With `aws.vm_resources_families`, the lowest estimated price wins: 1 vCPU counts as 10 GiB."""
     wanted = {"cpu": cpu, "ram": ram, "ephemeral_disk_size": 4096}
-    answer = cpi_with(vm_resources_families=families).call("calculate_vm_cloud_properties", wanted)
+    answer = story.cpi_with(vm_resources_families=families).call("calculate_vm_cloud_properties", wanted)
     assert answer.ok() == {"instance_type": name, "ephemeral_disk": {"size": 4096}}
     assert fake_aws.actions() == []
 
@@ -92,13 +88,11 @@ def test_families(
         ),
     ],
 )
-def test_impossible_families(
-    cpi_with: CpiWith, fake_aws: FakeAws, failure: WriteError, families: list[str], message: str
-) -> None:
+def test_impossible_families(story: Story, fake_aws: FakeAws, families: list[str], message: str) -> None:
     """A size beyond the largest type is refused, as are families that are unknown, old or of two kinds."""
     wanted = {"cpu": 4, "ram": 800000, "ephemeral_disk_size": 1}
-    answer = cpi_with(vm_resources_families=families).call("calculate_vm_cloud_properties", wanted)
-    assert answer.error == failure("CloudError", message)
+    answer = story.cpi_with(vm_resources_families=families).call("calculate_vm_cloud_properties", wanted)
+    assert answer.error == story.failure("CloudError", message)
     assert fake_aws.actions() == []
 
 
@@ -111,38 +105,40 @@ WITHOUT_T2 = "eu-north-1"
     ("region", "families", "name"),
     [("us-east-1", [], "t2.nano"), (WITHOUT_T2, ["t2", "m7i"], "m7i.large")],
 )
-def test_by_region(cpi_with: CpiWith, fake_aws: FakeAws, region: str, families: list[str], name: str) -> None:
+def test_by_region(story: Story, fake_aws: FakeAws, region: str, families: list[str], name: str) -> None:
     """With `aws.vm_resources_by_region`, types that the region lacks are passed over."""
-    cpi = cpi_with(vm_resources_by_region=True, vm_resources_families=families, region=region)
+    cpi = story.cpi_with(vm_resources_by_region=True, vm_resources_families=families, region=region)
     answer = cpi.call("calculate_vm_cloud_properties", WANTED)
     assert answer.ok() == {"instance_type": name, "ephemeral_disk": {"size": 4096}}
     assert fake_aws.actions() == [ASKING]
 
 
-def test_nothing_in_the_region(cpi_with: CpiWith, failure: WriteError) -> None:
+def test_nothing_in_the_region(story: Story) -> None:
     """A region without any of the types is an error that says so."""
     message = (
         "aws.vm_resources_by_region: ap-southeast-5 offers no type of t2, c5, m5, r5: name families in "
         "aws.vm_resources_families that it offers"
     )
-    cpi = cpi_with(vm_resources_by_region=True, region="ap-southeast-5")
-    assert cpi.call("calculate_vm_cloud_properties", WANTED).error == failure("CloudError", message)
+    cpi = story.cpi_with(vm_resources_by_region=True, region="ap-southeast-5")
+    assert cpi.call("calculate_vm_cloud_properties", WANTED).error == story.failure("CloudError", message)
 
 
-def test_region_that_can_not_be_asked(cpi_with: CpiWith, deny: Refuse) -> None:
+def test_region_that_can_not_be_asked(story: Story) -> None:
     """If EC2 refuses to tell, all types count: the log says why."""
-    denied = deny(ASKING)
-    cpi = cpi_with(vm_resources_by_region=True, region=WITHOUT_T2)
+    denied = story.deny(ASKING)
+    cpi = story.cpi_with(vm_resources_by_region=True, region=WITHOUT_T2)
     answer = cpi.call("calculate_vm_cloud_properties", WANTED)
     assert answer.ok()["instance_type"] == "t2.nano"
     assert "Could not look up the instance types that eu-north-1 offers" in answer.stderr
     assert f"{denied}. Allow ec2:{ASKING}" in answer.stderr
 
 
-def test_without_keys(cpi_with: CpiWith, fake_aws: FakeAws) -> None:
+def test_without_keys(story: Story, fake_aws: FakeAws) -> None:
     """Where the CPI finds no keys, all types count, and the log says why."""
     keyless = {"credentials_source": "env_or_profile", "access_key_id": None, "secret_access_key": None}
-    answer = cpi_with(vm_resources_by_region=True, **keyless).call("calculate_vm_cloud_properties", WANTED)
+    answer = story.cpi_with(vm_resources_by_region=True, **keyless).call(
+        "calculate_vm_cloud_properties", WANTED
+    )
     assert answer.ok()["instance_type"] == "t2.nano"
     assert "Could not look up the instance types" in answer.stderr
     assert fake_aws.actions() == []

@@ -7,163 +7,113 @@ import pytest
 from testbed.cloud import FakeAws
 from testbed.executable import finish
 from testbed.world import World
-from tests.protocols import (
-    CpiWith,
-    CreateVm,
-    CreateVolume,
-    ReadCalls,
-    ReadTags,
-    ReadWarnings,
-    Refuse,
-    RunInstance,
-    WriteError,
-)
+from tests.stories.story import Story
 
 END, LOOK = "TerminateInstances", "DescribeInstances"
 OPTION = "SkipOsShutdown"
 OWN_TAG = "bosh_skip_os_shutdown"
 
 
-def skipped_shutdowns(sent: ReadCalls) -> list[bool]:
+def skipped_shutdowns(story: Story) -> list[bool]:
     """List of each termination whether it skipped the shutdown."""
-    return [call.get(OPTION) == "true" for call in sent(END)]
+    return [call.get(OPTION) == "true" for call in story.sent(END)]
 
 
-def test_skipped(
-    cpi_with: CpiWith, vm: RunInstance, sent: ReadCalls, world: World, fake_aws: FakeAws
-) -> None:
+def test_skipped(story: Story, world: World, fake_aws: FakeAws) -> None:
     """One look before the termination says that no disk outlives the VM."""
-    vm_cid = vm()
-    assert cpi_with(skip_os_shutdown=True).call("delete_vm", vm_cid, stemcell=2).ok() is None
+    vm_cid = story.vm()
+    assert story.cpi_with(skip_os_shutdown=True).call("delete_vm", vm_cid, stemcell=2).ok() is None
     assert fake_aws.actions() == [LOOK, END, LOOK]
-    assert skipped_shutdowns(sent) == [True]
+    assert skipped_shutdowns(story) == [True]
     assert world.state() == world.empty
 
 
-def test_disk_that_stays(
-    cpi_with: CpiWith, vm: RunInstance, disk: CreateVolume, sent: ReadCalls, world: World
-) -> None:
+def test_disk_that_stays(story: Story, world: World) -> None:
     """A VM with a disk that outlives it shuts down, so that the disk gets all that was written."""
-    vm_cid, disk_cid = vm(), disk()
+    vm_cid, disk_cid = story.vm(), story.disk()
     world.ec2.attach_volume(InstanceId=vm_cid, VolumeId=disk_cid, Device="/dev/sdf")
-    answer = cpi_with(skip_os_shutdown=True).call("delete_vm", vm_cid, stemcell=2)
+    answer = story.cpi_with(skip_os_shutdown=True).call("delete_vm", vm_cid, stemcell=2)
     assert answer.ok() is None
-    assert skipped_shutdowns(sent) == [False]
+    assert skipped_shutdowns(story) == [False]
     assert f"The shutdown of '{vm_cid}' is not skipped, because disks outlive it: {disk_cid}" in answer.stderr
 
 
-def test_disks_that_are_not_shown(
-    cpi_with: CpiWith, vm: RunInstance, disk: CreateVolume, sent: ReadCalls, fake_aws: FakeAws, world: World
-) -> None:
+def test_disks_that_are_not_shown(story: Story, fake_aws: FakeAws, world: World) -> None:
     """A VM that EC2 shows without disks, not even its root disk, may have one that outlives it."""
-    vm_cid = vm()
-    world.ec2.attach_volume(InstanceId=vm_cid, VolumeId=disk(), Device="/dev/sdf")
+    vm_cid = story.vm()
+    world.ec2.attach_volume(InstanceId=vm_cid, VolumeId=story.disk(), Device="/dev/sdf")
     fake_aws.rule(action=LOOK, nth=1, replace=[["<blockDeviceMapping>.*?</blockDeviceMapping>", ""]])
-    assert cpi_with(skip_os_shutdown=True).call("delete_vm", vm_cid, stemcell=2).ok() is None
-    assert skipped_shutdowns(sent) == [False]
+    assert story.cpi_with(skip_os_shutdown=True).call("delete_vm", vm_cid, stemcell=2).ok() is None
+    assert skipped_shutdowns(story) == [False]
 
 
 @pytest.mark.usefixtures("traffic")
-def test_disk_that_is_attached_during_the_drain(
-    cpi_with: CpiWith,
-    create_vm: CreateVm,
-    disk: CreateVolume,
-    sent: ReadCalls,
-    fake_aws: FakeAws,
-    world: World,
-) -> None:
+def test_disk_that_is_attached_during_the_drain(story: Story, fake_aws: FakeAws, world: World) -> None:
     """The disks are looked at once more after the VM has left its target groups."""
-    vm_cid = create_vm({"lb_target_groups": ["web-tls"]}).ok()[0]
+    vm_cid = story.create_vm({"lb_target_groups": ["web-tls"]}).ok()[0]
     fake_aws.rule(action="DeregisterTargets", hold=True)
-    executable = cpi_with(skip_os_shutdown=True, deregister_on_delete=True)
+    executable = story.cpi_with(skip_os_shutdown=True, deregister_on_delete=True)
     call = executable.start("delete_vm", vm_cid, stemcell=2)
     fake_aws.wait_until_held()
-    world.ec2.attach_volume(InstanceId=vm_cid, VolumeId=disk(), Device="/dev/sdf")
+    world.ec2.attach_volume(InstanceId=vm_cid, VolumeId=story.disk(), Device="/dev/sdf")
     fake_aws.release()
     assert finish(call).ok() is None
-    assert skipped_shutdowns(sent) == [False]
+    assert skipped_shutdowns(story) == [False]
 
 
 @pytest.mark.parametrize(
     ("key", "own", "is_skipped"),
     [(True, False, False), (False, True, True), (None, True, False)],
 )
-def test_own_property(
-    cpi_with: CpiWith,
-    create_vm: CreateVm,
-    sent: ReadCalls,
-    tags_of: ReadTags,
-    *,
-    key: bool | None,
-    own: bool | None,
-    is_skipped: bool,
-) -> None:
+def test_own_property(story: Story, *, key: bool | None, own: bool | None, is_skipped: bool) -> None:
     """If the configuration has the key, the VM's own property, kept in its tag, takes precedence over it."""
-    executable = cpi_with(skip_os_shutdown=key)
-    vm_cid = create_vm({"skip_os_shutdown": own}, executable=executable).ok()[0]
-    assert tags_of(vm_cid).get(OWN_TAG) == (None if own is None else str(own).lower())
+    executable = story.cpi_with(skip_os_shutdown=key)
+    vm_cid = story.create_vm({"skip_os_shutdown": own}, executable=executable).ok()[0]
+    assert story.tags_of(vm_cid).get(OWN_TAG) == (None if own is None else str(own).lower())
     assert executable.call("delete_vm", vm_cid, stemcell=2).ok() is None
-    assert skipped_shutdowns(sent) == [is_skipped]
+    assert skipped_shutdowns(story) == [is_skipped]
 
 
 @pytest.mark.usefixtures("fast_clock")
 @pytest.mark.parametrize("times", [1, None])
 @pytest.mark.parametrize("own", [True, False])
-def test_tags_that_are_not_shown(
-    cpi_with: CpiWith,
-    create_vm: CreateVm,
-    sent: ReadCalls,
-    fake_aws: FakeAws,
-    *,
-    times: int | None,
-    own: bool,
-) -> None:
+def test_tags_that_are_not_shown(story: Story, fake_aws: FakeAws, *, times: int | None, own: bool) -> None:
     """A VM whose tags EC2 does not show, also when it is asked again, may be one that must shut down."""
-    executable = cpi_with(skip_os_shutdown=True)
-    vm_cid = create_vm({"skip_os_shutdown": own}, executable=executable).ok()[0]
+    executable = story.cpi_with(skip_os_shutdown=True)
+    vm_cid = story.create_vm({"skip_os_shutdown": own}, executable=executable).ok()[0]
     fake_aws.rule(action=LOOK, times=times, replace=[["<tagSet>.*?</tagSet>", ""]])
     executable.call("delete_vm", vm_cid, stemcell=2).ok()
-    assert skipped_shutdowns(sent) == [own and times == 1]
+    assert skipped_shutdowns(story) == [own and times == 1]
 
 
-def test_property_without_effect(create_vm: CreateVm, warnings: ReadWarnings) -> None:
+def test_property_without_effect(story: Story) -> None:
     """A VM that asks for it is told that the configuration does not."""
     said = "Ignored: skip_os_shutdown, because aws.skip_os_shutdown is not set (to true or false)"
-    assert said in warnings(create_vm({"skip_os_shutdown": True}))
-    assert said not in warnings(create_vm({"skip_os_shutdown": False}, agent_id="agent-2"))
+    assert said in story.warnings(story.create_vm({"skip_os_shutdown": True}))
+    assert said not in story.warnings(story.create_vm({"skip_os_shutdown": False}, agent_id="agent-2"))
 
 
 @pytest.mark.parametrize("code", ["UnknownParameter", "UnsupportedOperation", "InvalidParameterValue"])
-def test_refused(
-    cpi_with: CpiWith,
-    vm: RunInstance,
-    sent: ReadCalls,
-    world: World,
-    fake_aws: FakeAws,
-    warnings: ReadWarnings,
-    code: str,
-) -> None:
+def test_refused(story: Story, world: World, fake_aws: FakeAws, code: str) -> None:
     """Where EC2 does not take the option, the VM shuts down; the log says so once."""
-    vm_cid = vm()
+    vm_cid = story.vm()
     error = {"code": code, "message": "Not here.", "status": 400}
     fake_aws.rule(action=END, where={OPTION: "true"}, times=None, error=error)
-    answer = cpi_with(skip_os_shutdown=True).call("delete_vm", vm_cid, stemcell=2)
+    answer = story.cpi_with(skip_os_shutdown=True).call("delete_vm", vm_cid, stemcell=2)
     assert answer.ok() is None
-    assert skipped_shutdowns(sent) == [True, False]
-    (said,) = warnings(answer)
+    assert skipped_shutdowns(story) == [True, False]
+    (said,) = story.warnings(answer)
     why = f"EC2 refused to skip the shutdown of instance '{vm_cid}'; its termination takes longer: "
     assert said.startswith(f"{why}TerminateInstances failed with {code}: Not here.")
     assert world.state() == world.empty
 
 
-def test_denied(
-    cpi_with: CpiWith, vm: RunInstance, sent: ReadCalls, deny: Refuse, failure: WriteError
-) -> None:
+def test_denied(story: Story) -> None:
     """Any other refusal is the call's error, as without the option."""
-    vm_cid, message = vm(), deny(END)
-    answer = cpi_with(skip_os_shutdown=True).call("delete_vm", vm_cid, stemcell=2)
-    assert answer.error == failure("CloudError", message)
-    assert skipped_shutdowns(sent) == [True]
+    vm_cid, message = story.vm(), story.deny(END)
+    answer = story.cpi_with(skip_os_shutdown=True).call("delete_vm", vm_cid, stemcell=2)
+    assert answer.error == story.failure("CloudError", message)
+    assert skipped_shutdowns(story) == [True]
 
 
 @pytest.mark.parametrize(
@@ -176,17 +126,10 @@ def test_denied(
         ),
     ],
 )
-def test_one_look(
-    cpi_with: CpiWith,
-    vm: RunInstance,
-    sent: ReadCalls,
-    fake_aws: FakeAws,
-    settings: dict[str, Any],
-    calls: list[str],
-) -> None:
+def test_one_look(story: Story, fake_aws: FakeAws, settings: dict[str, Any], calls: list[str]) -> None:
     """The look serves all that delete_vm needs to know of the VM."""
-    vm_cid = vm()
-    cpi = cpi_with(skip_os_shutdown=True, **settings)
+    vm_cid = story.vm()
+    cpi = story.cpi_with(skip_os_shutdown=True, **settings)
     assert cpi.call("delete_vm", vm_cid, stemcell=2).ok() is None
     assert fake_aws.actions() == calls
-    assert skipped_shutdowns(sent) == [True]
+    assert skipped_shutdowns(story) == [True]

@@ -8,7 +8,7 @@ import pytest
 from testbed.cloud import FakeAws
 from testbed.executable import DIRECTOR_UUID, Cpi
 from testbed.world import World
-from tests.protocols import CreateVolume, ListResources, ReadTags, RunInstance, WriteError
+from tests.stories.story import Story
 
 CALLS = ["DescribeVolumes", "CreateSnapshot", "DescribeSnapshots"]
 METADATA = {
@@ -39,18 +39,17 @@ NAMED = {"director": "my-bosh", "instance_index": "0", "instance_name": "redis/1
     ids=["attached", "detached"],
 )
 def test_description_and_tags(
+    story: Story,
     cpi: Cpi,
-    vm: RunInstance,
-    disk: CreateVolume,
     world: World,
     device: str | None,
     metadata: dict[str, Any],
     expected: dict[str, str],
 ) -> None:
     """A snapshot is created with a description and tags from the metadata."""
-    disk_cid = disk()
+    disk_cid = story.disk()
     if device:
-        world.ec2.attach_volume(InstanceId=vm("t3.micro"), VolumeId=disk_cid, Device=device)
+        world.ec2.attach_volume(InstanceId=story.vm("t3.micro"), VolumeId=disk_cid, Device=device)
     snapshot_cid = cpi.call("snapshot_disk", disk_cid, metadata).ok()
     (snapshot,) = world.ec2.describe_snapshots(SnapshotIds=[snapshot_cid])["Snapshots"]
     assert (snapshot["VolumeId"], snapshot["Description"]) == (disk_cid, expected["Name"])
@@ -59,34 +58,32 @@ def test_description_and_tags(
     assert found == {**expected, "bosh_director_uuid": DIRECTOR_UUID}
 
 
-def test_nothing_known(cpi: Cpi, disk: CreateVolume, fake_aws: FakeAws, world: World) -> None:
+def test_nothing_known(story: Story, cpi: Cpi, fake_aws: FakeAws, world: World) -> None:
     """Without metadata the snapshot is created, tagged and waited for, too."""
     fake_aws.rule(action="CreateSnapshot", states=["pending", "pending", "completed"])
-    disk_cid = disk()
+    disk_cid = story.disk()
     snapshot_cid = cpi.call("snapshot_disk", disk_cid, {}).ok()
     assert fake_aws.actions() == [*CALLS, "DescribeSnapshots", "DescribeSnapshots"]
     assert world.state() == {**world.empty, "volumes": [disk_cid], "snapshots": [snapshot_cid]}
 
 
-def test_failed(cpi: Cpi, disk: CreateVolume, fake_aws: FakeAws, leftovers: ListResources) -> None:
+def test_failed(story: Story, cpi: Cpi, fake_aws: FakeAws) -> None:
     """A snapshot that EBS could not create is an error with its reason, and is deleted."""
     fake_aws.rule(action="CreateSnapshot", states=["pending", "error: the key is disabled"])
-    disk_cid = disk()
+    disk_cid = story.disk()
     error = cpi.call("snapshot_disk", disk_cid, METADATA).error
     assert (error["type"], error["ok_to_retry"]) == ("Bosh::Clouds::CloudError", False)
     said, _, reason = error["message"].partition("': ")
     assert said.startswith("EBS could not create snapshot 'snap-")
     assert reason == "the key is disabled"
-    assert leftovers() == {"volumes": [disk_cid]}
+    assert story.leftovers() == {"volumes": [disk_cid]}
 
 
 @pytest.mark.usefixtures("fast_clock")
 @pytest.mark.parametrize("code", ["PendingSnapshotLimitExceeded", "ConcurrentSnapshotLimitExceeded"])
-def test_too_many_are_pending(
-    cpi: Cpi, disk: CreateVolume, fake_aws: FakeAws, world: World, code: str
-) -> None:
+def test_too_many_are_pending(story: Story, cpi: Cpi, fake_aws: FakeAws, world: World, code: str) -> None:
     """At the limit of pending snapshots it waits, because the Director retries no snapshot."""
-    disk_cid = disk()
+    disk_cid = story.disk()
     error = {"code": code, "message": "wait", "status": 400}
     fake_aws.rule(action="CreateSnapshot", times=3, error=error)
     snapshot_cid = cpi.call("snapshot_disk", disk_cid, {}).ok()
@@ -96,15 +93,15 @@ def test_too_many_are_pending(
     assert fake_aws.actions().count("CreateSnapshot") == 5
 
 
-def test_unknown_disk(cpi: Cpi, failure: WriteError) -> None:
+def test_unknown_disk(story: Story, cpi: Cpi) -> None:
     """A disk that EC2 does not know is DiskNotFound."""
-    expected = failure("DiskNotFound", "Disk 'vol-0123456789abcdef0' not found")
+    expected = story.failure("DiskNotFound", "Disk 'vol-0123456789abcdef0' not found")
     assert cpi.call("snapshot_disk", "vol-0123456789abcdef0", METADATA).error == expected
 
 
-def test_delete(cpi: Cpi, disk: CreateVolume, fake_aws: FakeAws, world: World) -> None:
+def test_delete(story: Story, cpi: Cpi, fake_aws: FakeAws, world: World) -> None:
     """A snapshot is deleted by one call, and its disk stays."""
-    disk_cid = disk()
+    disk_cid = story.disk()
     snapshot_cid = world.ec2.create_snapshot(VolumeId=disk_cid)["SnapshotId"]
     fake_aws.forget_calls()
     assert cpi.call("delete_snapshot", snapshot_cid).ok() is None
@@ -130,16 +127,14 @@ def test_delete_of_one_in_use(cpi: Cpi, world: World) -> None:
     assert len(world.ec2.describe_snapshots(SnapshotIds=[snapshot_cid])["Snapshots"]) == 1
 
 
-def test_mark_on_another_disk(
-    cpi: Cpi, disk: CreateVolume, fake_aws: FakeAws, world: World, tags_of: ReadTags
-) -> None:
+def test_mark_on_another_disk(story: Story, cpi: Cpi, fake_aws: FakeAws, world: World) -> None:
     """A snapshot of another disk is never the result, whatever its tags are."""
-    disk_cid, other = disk(), disk()
+    disk_cid, other = story.disk(), story.disk()
     fake_aws.forget_calls()
     request = {"request_id": "cpi-424242"}
     first = cpi.call("snapshot_disk", disk_cid, METADATA, context=request).ok()
     assert cpi.call("snapshot_disk", disk_cid, METADATA, context=request).ok() == first
-    tags = [{"Key": key, "Value": value} for key, value in tags_of(first).items()]
+    tags = [{"Key": key, "Value": value} for key, value in story.tags_of(first).items()]
     world.ec2.delete_snapshot(SnapshotId=first)
     copied = world.ec2.create_snapshot(
         VolumeId=other, TagSpecifications=[{"ResourceType": "snapshot", "Tags": tags}]

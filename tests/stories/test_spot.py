@@ -6,15 +6,7 @@ import pytest
 
 from testbed.cloud import FakeAws
 from testbed.world import World
-from tests.protocols import (
-    CreateVm,
-    ListResources,
-    ReadCalls,
-    RefuseLaunch,
-    WriteError,
-    WriteNetwork,
-)
-from tests.stories.launches import below
+from tests.stories.story import Story, below
 
 MARKET = "InstanceMarketOptions"
 SPOT = {f"{MARKET}.MarketType": "spot"}
@@ -32,51 +24,34 @@ WITHOUT_PRICE = {name: value for name, value in OPTIONS.items() if name != "Spot
 
 
 @pytest.mark.parametrize(("spot", "expected"), [(PRICE, OPTIONS), (ANY_PRICE, WITHOUT_PRICE)])
-def test_spot(
-    create_vm: CreateVm,
-    sent: ReadCalls,
-    world: World,
-    spot: dict[str, Any],
-    expected: dict[str, str],
-) -> None:
+def test_spot(story: Story, world: World, spot: dict[str, Any], expected: dict[str, str]) -> None:
     """A spot VM is a one-time spot instance that ends when it is interrupted; a price is its limit."""
-    vm_cid = create_vm(spot).ok()[0]
-    (launch,) = sent("RunInstances")
+    vm_cid = story.create_vm(spot).ok()[0]
+    (launch,) = story.sent("RunInstances")
     assert below(launch, MARKET) == expected
     assert world.instance(vm_cid)["InstanceLifecycle"] == "spot"
 
 
-def test_failed(
-    create_vm: CreateVm,
-    refuse_launch: RefuseLaunch,
-    failure: WriteError,
-    fake_aws: FakeAws,
-    leftovers: ListResources,
-) -> None:
+def test_failed(story: Story, fake_aws: FakeAws) -> None:
     """Without the fallback a spot launch that fails, for whatever reason, is not retriable."""
-    said = refuse_launch("InsufficientInstanceCapacity")
+    said = story.refuse_launch("InsufficientInstanceCapacity")
     message = f"Spot instance creation failed, and spot_ondemand_fallback is not set: {said}"
-    assert create_vm(ANY_PRICE).error == failure("VMCreationFailed", message)
+    assert story.create_vm(ANY_PRICE).error == story.failure("VMCreationFailed", message)
     assert fake_aws.actions().count("RunInstances") == 1
-    assert leftovers() == {}
+    assert story.leftovers() == {}
 
 
-def test_on_demand(
-    create_vm: CreateVm,
-    refuse_launch: RefuseLaunch,
-    sent: ReadCalls,
-    world: World,
-) -> None:
+def test_on_demand(story: Story, world: World) -> None:
     """With the fallback it is launched on demand, and is the same VM otherwise."""
-    refuse_launch("InvalidParameterCombination", SPOT)
-    vm_cid = create_vm({**PRICE, **WITH_FALLBACK}).ok()[0]
-    first, second = sent("RunInstances")
+    story.refuse_launch("InvalidParameterCombination", SPOT)
+    vm_cid = story.create_vm({**PRICE, **WITH_FALLBACK}).ok()[0]
+    first, second = story.sent("RunInstances")
     assert below(first, MARKET) == OPTIONS
     of_spot = (f"{MARKET}.", "TagSpecification.4.")  # of the request, which is tagged, too
     common = {name: value for name, value in first.items() if not name.startswith(of_spot)}
     assert {**common, "ClientToken": second["ClientToken"]} == second
     assert first["ClientToken"] != second["ClientToken"]
-    assert sent("DescribeSpotInstanceRequests") == []  # EC2 keeps none of a launch that it refuses so
+    assert story.sent("DescribeSpotInstanceRequests") == []  # EC2 keeps none of a launch that it refuses so
     assert "InstanceLifecycle" not in world.instance(vm_cid)
 
 
@@ -84,11 +59,9 @@ SPOT_CALLS = ("RunInstances", "DescribeSpotInstanceRequests", "CancelSpotInstanc
 
 
 @pytest.mark.parametrize("fallback", [WITH_FALLBACK, {}], ids=["fallback", "none"])
-def test_open_request(
-    create_vm: CreateVm, sent: ReadCalls, fake_aws: FakeAws, world: World, fallback: dict[str, Any]
-) -> None:
+def test_open_request(story: Story, fake_aws: FakeAws, world: World, fallback: dict[str, Any]) -> None:
     """The request that EC2 keeps open after it refused the price is cancelled: it launches nothing later."""
-    answer = create_vm({**TOO_LOW, **fallback})
+    answer = story.create_vm({**TOO_LOW, **fallback})
     calls = [action for action in fake_aws.actions() if action in SPOT_CALLS]
     assert calls == [*SPOT_CALLS, *(["RunInstances"] if fallback else [])]
     if fallback:
@@ -97,28 +70,26 @@ def test_open_request(
     else:
         assert "SpotMaxPriceTooLow" in answer.error["message"]
     assert world.state()["spot requests"] == []
-    assert "spot-instances-request" in sent("RunInstances")[0].values()
+    assert "spot-instances-request" in story.sent("RunInstances")[0].values()
 
 
-def test_request_of_another_vm(
-    create_vm: CreateVm, network: WriteNetwork, world: World, fake_aws: FakeAws
-) -> None:
+def test_request_of_another_vm(story: Story, world: World, fake_aws: FakeAws) -> None:
     """An open request that another VM's launch left is not this call's to cancel."""
     refused = {"action": "CancelSpotInstanceRequests", "error": {"code": "X", "message": "x", "status": 400}}
     fake_aws.rule(**refused)
-    create_vm({**TOO_LOW, **WITH_FALLBACK}, {"any": network()}, agent_id="another").ok()
+    story.create_vm({**TOO_LOW, **WITH_FALLBACK}, {"any": story.network()}, agent_id="another").ok()
     fake_aws.clear_rules()
     (others,) = world.state()["spot requests"]
-    create_vm({**TOO_LOW, **WITH_FALLBACK}, agent_id="*").ok()
+    story.create_vm({**TOO_LOW, **WITH_FALLBACK}, agent_id="*").ok()
     assert world.state()["spot requests"] == [others]
 
 
-def test_open_request_stays(create_vm: CreateVm, fake_aws: FakeAws, world: World) -> None:
+def test_open_request_stays(story: Story, fake_aws: FakeAws, world: World) -> None:
     """If the keys may not cancel requests, the log says so; nothing else changes."""
     action, error = SPOT_CALLS[-1], {"code": "UnauthorizedOperation", "message": "No.", "status": 403}
     fake_aws.rule(action=action, error=error)
-    assert "SpotMaxPriceTooLow" in create_vm(TOO_LOW).error["message"]
-    answer = create_vm({**TOO_LOW, **WITH_FALLBACK})
+    assert "SpotMaxPriceTooLow" in story.create_vm(TOO_LOW).error["message"]
+    answer = story.create_vm({**TOO_LOW, **WITH_FALLBACK})
     answer.ok()
     assert "Perhaps left behind" in answer.stderr
     assert "open spot requests with the tag bosh_agent_id=agent-1: " in answer.stderr

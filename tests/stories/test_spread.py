@@ -10,21 +10,8 @@ from testbed.executable import DIRECTOR_UUID, Answer, finish
 from testbed.killing import kill_at
 from testbed.world import World
 from tests.gathering import GATHERED
-from tests.protocols import (
-    CheckRefused,
-    CpiWith,
-    CreateVm,
-    CreateVolume,
-    ListResources,
-    ReadCalls,
-    ReadTags,
-    ReadWarnings,
-    RunInstance,
-    StartVm,
-    WriteError,
-    WriteNetwork,
-)
 from tests.stories.operators import OTHER_DIRECTOR
+from tests.stories.story import Story
 
 SpreadVm = Callable[..., Answer]
 HaveGroup = Callable[..., None]
@@ -59,11 +46,11 @@ NO_TAGS = ["<tagSet>.*?</tagSet>", "<tagSet/>"]
 
 
 @pytest.fixture
-def spread_vm(create_vm: CreateVm) -> SpreadVm:
+def spread_vm(story: Story) -> SpreadVm:
     """Return a function that asks for a VM of the instance group."""
 
     def create(properties: dict[str, Any] | None = None, env: Any = ENV, **more: Any) -> Answer:
-        return create_vm({**SPREAD, **(properties or {})}, env=env, **more)
+        return story.create_vm({**SPREAD, **(properties or {})}, env=env, **more)
 
     return create
 
@@ -82,14 +69,14 @@ def have_group(world: World, fake_aws: FakeAws) -> HaveGroup:
 
 
 @pytest.fixture
-def full_group(have_group: HaveGroup, vm: RunInstance, world: World) -> list[str]:
+def full_group(story: Story, have_group: HaveGroup, world: World) -> list[str]:
     """Have a placement group with as many instances as EC2 allows, whose sorted ids are returned."""
     have_group()
-    return sorted(vm(Placement={"AvailabilityZone": world.zone, "GroupName": NAME}) for _ in range(7))
+    return sorted(story.vm(Placement={"AvailabilityZone": world.zone, "GroupName": NAME}) for _ in range(7))
 
 
 @pytest.fixture
-def launched(sent: ReadCalls) -> Launches:
+def launched(story: Story) -> Launches:
     """Return a function that lists the launches: type, and whether on spot and in the placement group."""
 
     def tried() -> list[tuple[str, bool, bool]]:
@@ -99,7 +86,7 @@ def launched(sent: ReadCalls) -> Launches:
                 "InstanceMarketOptions.MarketType" in each,
                 each.get("Placement.GroupName") == NAME,
             )
-            for each in sent("RunInstances")
+            for each in story.sent("RunInstances")
         ]
 
     return tried
@@ -111,25 +98,17 @@ def groups(world: World) -> Groups:
     return lambda: list(world.ec2.describe_placement_groups()["PlacementGroups"])
 
 
-def test_two_vms(
-    spread_vm: SpreadVm,
-    groups: Groups,
-    tags_of: ReadTags,
-    network: WriteNetwork,
-    world: World,
-    fake_aws: FakeAws,
-    cpi_with: CpiWith,
-) -> None:
+def test_two_vms(story: Story, spread_vm: SpreadVm, groups: Groups, world: World, fake_aws: FakeAws) -> None:
     """The first VM creates the placement group, with all its tags; the next one uses it, for one call."""
-    executable = cpi_with(tags={"team": "a"})
+    executable = story.cpi_with(tags={"team": "a"})
     vm_cid = spread_vm(executable=executable).ok()[0]
     (group,) = groups()
     assert (group["GroupName"], group["Strategy"]) == (NAME, "spread")
-    assert tags_of(group["GroupId"]) == {**OWN, "team": "a"}
+    assert story.tags_of(group["GroupId"]) == {**OWN, "team": "a"}
     assert world.instance(vm_cid)["Placement"]["GroupName"] == NAME
     assert "CreateTags" not in fake_aws.actions()
     fake_aws.forget_calls()
-    more: dict[str, Any] = {"networks": {"a": network(FREE)}, "agent_id": "agent-2"}
+    more: dict[str, Any] = {"networks": {"a": story.network(FREE)}, "agent_id": "agent-2"}
     other = spread_vm(executable=executable, **more).ok()[0]
     expected = {*GATHERED, "RunInstances", "DescribeInstances", "DescribePlacementGroups"}
     assert set(fake_aws.actions()) == expected
@@ -148,9 +127,9 @@ def test_two_vms(
     ],
 )
 def test_foreign_group(
+    story: Story,
     spread_vm: SpreadVm,
     have_group: HaveGroup,
-    failure: WriteError,
     fake_aws: FakeAws,
     strategy: str,
     tags: dict[str, str],
@@ -159,23 +138,23 @@ def test_foreign_group(
     """A placement group of that name with another strategy or other tags is refused before any change."""
     have_group(strategy, **tags)
     answer = spread_vm()
-    assert answer.error == failure("CloudError", FOREIGN.format(problem))
+    assert answer.error == story.failure("CloudError", FOREIGN.format(problem))
     assert {"DeletePlacementGroup", "CreateTags", "RunInstances"}.isdisjoint(fake_aws.actions())
 
 
 def test_foreign_group_meanwhile(
-    start_vm: StartVm, have_group: HaveGroup, failure: WriteError, fake_aws: FakeAws, world: World
+    story: Story, have_group: HaveGroup, fake_aws: FakeAws, world: World
 ) -> None:
     """A foreign group that is created at that moment is refused at once, and no VM is launched."""
     fake_aws.rule(action="CreatePlacementGroup", hold_before=True)
-    process = start_vm(SPREAD, env=ENV)
+    process = story.start_vm(SPREAD, env=ENV)
     try:
         fake_aws.wait_until_held()
         have_group("cluster")
     finally:
         fake_aws.release()
         answer = finish(process)
-    assert answer.error == failure("CloudError", FOREIGN.format("has the strategy 'cluster'"))
+    assert answer.error == story.failure("CloudError", FOREIGN.format("has the strategy 'cluster'"))
     assert fake_aws.actions().count("DescribePlacementGroups") == 1
     assert "RunInstances" not in fake_aws.actions()
     assert world.state()["instances"] == []
@@ -211,12 +190,12 @@ def test_deleting(spread_vm: SpreadVm, have_group: HaveGroup, fake_aws: FakeAws)
 
 
 def test_deleted_before_the_launch(
-    start_vm: StartVm, have_group: HaveGroup, groups: Groups, world: World, fake_aws: FakeAws
+    story: Story, have_group: HaveGroup, groups: Groups, world: World, fake_aws: FakeAws
 ) -> None:
     """A placement group that a sweep deletes before the launch is created again, with its tags."""
     have_group()
     fake_aws.rule(action="RunInstances", hold_before=True)
-    process = start_vm(SPREAD, env=ENV)
+    process = story.start_vm(SPREAD, env=ENV)
     try:
         fake_aws.wait_until_held()
         world.ec2.delete_placement_group(GroupName=NAME)
@@ -255,29 +234,27 @@ def test_full(spread_vm: SpreadVm, full_group: list[str], world: World, fake_aws
 
 @pytest.mark.parametrize(("env", "said"), [(None, [ALONE]), ({"bosh": {"group": COMPILATION}}, [])])
 def test_no_instance_group(
-    spread_vm: SpreadVm, warnings: ReadWarnings, fake_aws: FakeAws, world: World, env: Any, said: list[str]
+    story: Story, spread_vm: SpreadVm, fake_aws: FakeAws, world: World, env: Any, said: list[str]
 ) -> None:
     """A VM of no instance group has no placement group, and the log says so; nor has one that compiles."""
     answer = spread_vm(env=env)
     answer.ok()
-    assert warnings(answer) == said
+    assert story.warnings(answer) == said
     assert "DescribePlacementGroups" not in fake_aws.actions()
     assert world.state()["placement groups"] == []
 
 
-def test_type_without_it(
-    spread_vm: SpreadVm, refused: CheckRefused, sent: ReadCalls, fake_aws: FakeAws
-) -> None:
+def test_type_without_it(story: Story, spread_vm: SpreadVm, fake_aws: FakeAws) -> None:
     """A type that EC2 launches into no spread placement group is refused; who prefers it runs outside."""
     fake_aws.rule(action="DescribeInstanceTypes", replace=[["<item>spread</item>", ""]])
     message = (
         "spread requested for instance type 't3.micro' that does not support it: use other types (including "
         "fallbacks), or remove the property"
     )
-    refused(spread_vm(), message)
+    story.refused(spread_vm(), message)
     fake_aws.forget_calls()
     spread_vm(PREFER).ok()
-    assert "Placement.GroupName" not in sent("RunInstances")[0]
+    assert "Placement.GroupName" not in story.sent("RunInstances")[0]
     assert "DescribePlacementGroups" not in fake_aws.actions()
 
 
@@ -292,19 +269,15 @@ def test_full_in_one_zone(spread_vm: SpreadVm, world: World) -> None:
 
 
 @pytest.mark.usefixtures("full_group")
-def test_eighth_preferred(
-    spread_vm: SpreadVm,
-    cpi_with: CpiWith,
-    network: WriteNetwork,
-    launched: Launches,
-    warnings: ReadWarnings,
-) -> None:
+def test_eighth_preferred(story: Story, spread_vm: SpreadVm, launched: Launches) -> None:
     """An eighth VM that only prefers the group runs outside of it, on the same market; the log says so."""
     properties = {**EVERYTHING, "spread": None}
-    answer = spread_vm(properties, networks={"a": network(FREE)}, executable=cpi_with(spread="prefer"))
+    answer = spread_vm(
+        properties, networks={"a": story.network(FREE)}, executable=story.cpi_with(spread="prefer")
+    )
     answer.ok()
     assert launched() == [("t3.micro", True, True), ("t3.micro", True, False)]
-    refused, outside = warnings(answer)
+    refused, outside = story.warnings(answer)
     assert refused.startswith("EC2 can't launch t3.micro (spot): RunInstances failed with Insufficient")
     assert LIMIT in refused
     assert outside == "Launching t3.micro (spot, not spread)"
@@ -317,10 +290,10 @@ def test_preferred_without_room(spread_vm: SpreadVm, launched: Launches, fake_aw
     assert launched() == [("t3.micro", False, True), ("t3.micro", False, False)]
 
 
-def test_without_room(spread_vm: SpreadVm, fake_aws: FakeAws, disk: CreateVolume, world: World) -> None:
+def test_without_room(story: Story, spread_vm: SpreadVm, fake_aws: FakeAws, world: World) -> None:
     """If EC2 lacks capacity for a VM that must be in the group, the error says what keeps it from other."""
     fake_aws.rule(action="RunInstances", error=SHORT)
-    message = spread_vm(disks=[disk()]).error["message"]
+    message = spread_vm(disks=[story.disk()]).error["message"]
     disks = f". The VM's persistent disks keep it in {world.zone}"
     assert f"{disks}. With spread: prefer, it could be launched outside of its placement group" in message
     fake_aws.clear_rules()
@@ -333,7 +306,7 @@ def test_without_room(spread_vm: SpreadVm, fake_aws: FakeAws, disk: CreateVolume
     ("nth", "said"), [(99, "EC2 to accept placement group"), (2, "Allow ec2:CreatePlacementGroup in the")]
 )
 def test_preferred_group_never_known(
-    spread_vm: SpreadVm, warnings: ReadWarnings, world: World, fake_aws: FakeAws, nth: int, said: str
+    story: Story, spread_vm: SpreadVm, world: World, fake_aws: FakeAws, nth: int, said: str
 ) -> None:
     """If EC2 never accepts the group, or can't create it again, a VM that only prefers it runs outside."""
     denied = {"code": "UnauthorizedOperation", "message": "No.", "status": 403}
@@ -346,7 +319,7 @@ def test_preferred_group_never_known(
     )
     answer = spread_vm(PREFER)
     assert world.instance(answer.ok()[0])["Placement"]["GroupName"] == ""
-    assert [each for each in warnings(answer) if said in each]
+    assert [each for each in story.warnings(answer) if said in each]
 
 
 @pytest.mark.usefixtures("fast_clock")
@@ -380,26 +353,20 @@ UNREADABLE = {"replace": [["(?s).*", "<html/>"]]}
     ],
 )
 def test_preferred_without_the_group(
-    spread_vm: SpreadVm,
-    cpi_with: CpiWith,
-    fake_aws: FakeAws,
-    warnings: ReadWarnings,
-    leftovers: ListResources,
-    fault: dict[str, Any],
-    said: str,
+    story: Story, spread_vm: SpreadVm, fake_aws: FakeAws, fault: dict[str, Any], said: str
 ) -> None:
     """If EC2 does not show or create the group, a VM fails only if it must be spread."""
-    cpi = cpi_with(max_retries=0)
+    cpi = story.cpi_with(max_retries=0)
     fake_aws.rule(times=None, **fault)
     assert fault["action"] in spread_vm(executable=cpi).error["message"]
     assert "RunInstances" not in fake_aws.actions()
     answer = spread_vm(PREFER, executable=cpi)
     answer.ok()
-    *_, why, outside = warnings(answer)
+    *_, why, outside = story.warnings(answer)
     assert why.startswith("Not spread: ")
     assert said in why
     assert outside == "Launching t3.micro (on demand, not spread)"
-    assert leftovers().get("placement groups", []) == []
+    assert story.leftovers().get("placement groups", []) == []
 
 
 @pytest.mark.parametrize(
@@ -411,34 +378,23 @@ def test_preferred_without_the_group(
     ],
 )
 def test_default_has_no_effect(
-    spread_vm: SpreadVm,
-    cpi_with: CpiWith,
-    warnings: ReadWarnings,
-    fake_aws: FakeAws,
-    world: World,
-    properties: dict[str, Any],
-    env: Any,
+    story: Story, spread_vm: SpreadVm, fake_aws: FakeAws, world: World, properties: dict[str, Any], env: Any
 ) -> None:
     """`aws.spread` concerns no VM that is exempt, can't be spread, or is alone in its group, and is quiet."""
     world.ec2.create_placement_group(GroupName="near", Strategy="cluster")
     fake_aws.forget_calls()
-    answer = spread_vm(properties, env=env, executable=cpi_with(spread="prefer"))
+    answer = spread_vm(properties, env=env, executable=story.cpi_with(spread="prefer"))
     answer.ok()
     assert "DescribePlacementGroups" not in fake_aws.actions()
-    assert warnings(answer) == []
+    assert story.warnings(answer) == []
 
 
 def test_killed_outside(
-    start_vm: StartVm,
-    spread_vm: SpreadVm,
-    full_group: list[str],
-    network: WriteNetwork,
-    world: World,
-    fake_aws: FakeAws,
+    story: Story, spread_vm: SpreadVm, full_group: list[str], world: World, fake_aws: FakeAws
 ) -> None:
     """A retry finds the VM that a killed call launched outside of the group, though it has room by now."""
-    wish: dict[str, Any] = {"env": ENV, "networks": {"a": network(FREE)}}
-    kill_at(fake_aws, lambda: start_vm(PREFER, **wish), 2, action="RunInstances", when="after")
+    wish: dict[str, Any] = {"env": ENV, "networks": {"a": story.network(FREE)}}
+    kill_at(fake_aws, lambda: story.start_vm(PREFER, **wish), 2, action="RunInstances", when="after")
     (left,) = set(world.state()["instances"]) - set(full_group)
     world.ec2.terminate_instances(InstanceIds=full_group[:1])
     assert spread_vm(PREFER, **wish).ok()[0] == left

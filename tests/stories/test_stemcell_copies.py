@@ -9,7 +9,7 @@ from testbed.cloud import FakeAws
 from testbed.executable import DIRECTOR_UUID, Cpi, finish
 from testbed.killing import kill_at, leave
 from testbed.world import World
-from tests.protocols import CpiWith, ListResources, ReadCalls, ReadTags, Refuse, WriteError
+from tests.stories.story import Story
 
 KEY = "arn:aws:kms:us-east-1:123456789012:key/own"
 NO_AMI = "Stemcell does not contain an AMI in region us-east-1"
@@ -53,14 +53,12 @@ def copied(cpi: Cpi, world: World) -> Callable[..., str]:
     return create
 
 
-def test_same_stemcell(
-    copied: Callable[..., str], world: World, fake_aws: FakeAws, tags_of: ReadTags
-) -> None:
+def test_same_stemcell(story: Story, copied: Callable[..., str], world: World, fake_aws: FakeAws) -> None:
     """A copy is reused for the stemcell of the same name and version, and gets new tags."""
     first = copied({"a": "1"}, **NOBLE)
-    call = tags_of(first)["bosh_call"]
+    call = story.tags_of(first)["bosh_call"]
     assert copied({"a": "2", "b": "3"}, **NOBLE) == first
-    creator, call = call, tags_of(first)["bosh_call"]
+    creator, call = call, story.tags_of(first)["bosh_call"]
     assert call != creator
     others = [copied(**NOBLE, kms_key_arn=KEY), copied(**NOBLE, director="another")]
     assert sorted([first, *others]) == world.state()["images"]
@@ -74,8 +72,8 @@ def test_same_stemcell(
     }
     (image,) = world.ec2.describe_images(ImageIds=[first])["Images"]
     snapshot_id = image["BlockDeviceMappings"][0]["Ebs"]["SnapshotId"]
-    assert tags_of(first) == {"a": "2", "b": "3", **marks}
-    assert tags_of(snapshot_id) == {"a": "2", "b": "3", **marks, "bosh_ami": first}
+    assert story.tags_of(first) == {"a": "2", "b": "3", **marks}
+    assert story.tags_of(snapshot_id) == {"a": "2", "b": "3", **marks, "bosh_ami": first}
 
 
 def test_copy_that_another_call_uses(
@@ -123,11 +121,11 @@ def test_two_stemcells_of_one_source(cpi: Cpi, copied: Callable[..., str], world
 
 
 def test_plain_copy_with_the_tags_of_an_encrypted_one(
-    cpi: Cpi, copied: Callable[..., str], world: World, tags_of: ReadTags
+    story: Story, cpi: Cpi, copied: Callable[..., str], world: World
 ) -> None:
     """An AMI that is not encrypted is never taken for the encrypted copy, whatever its tags are."""
     first = copied(**NOBLE)
-    tags = [{"Key": key, "Value": value} for key, value in tags_of(first).items()]
+    tags = [{"Key": key, "Value": value} for key, value in story.tags_of(first).items()]
     plain = world.ec2.copy_image(Name="plain", SourceImageId=world.image_id, SourceRegion="us-east-1")[
         "ImageId"
     ]
@@ -188,13 +186,11 @@ def test_earlier_copy_that_fails(
     assert fake_aws.actions().count("CopyImage") == (1 if is_error else 2)
 
 
-def test_copy_that_may_not_be_waited_for(
-    cpi: Cpi, world: World, fake_aws: FakeAws, deny: Refuse, leftovers: ListResources
-) -> None:
+def test_copy_that_may_not_be_waited_for(story: Story, cpi: Cpi, world: World, fake_aws: FakeAws) -> None:
     """A copy that can't be waited for is deleted with its snapshots, which are found by their tag."""
     fake_aws.rule(action="CopyImage", nth=1, states=["pending"])
     fake_aws.rule(action="DeregisterImage", states=["internal-error"])
-    said = deny("DescribeImages", nth=2)
+    said = story.deny("DescribeImages", nth=2)
     fake_aws.rule(
         action="DescribeSnapshots",
         where={"Filter.1.Name": "description"},
@@ -202,50 +198,45 @@ def test_copy_that_may_not_be_waited_for(
     )
     properties = {"ami": {"us-east-1": world.image_id}, "encrypted": True}
     assert cpi.call("create_stemcell", "/x/image", properties).error["message"].startswith(said[:40])
-    assert leftovers() == {}
+    assert story.leftovers() == {}
 
 
 def test_copy_whose_snapshots_may_not_be_listed(
-    cpi: Cpi, world: World, fake_aws: FakeAws, deny: Refuse, tags_of: ReadTags
+    story: Story, cpi: Cpi, world: World, fake_aws: FakeAws
 ) -> None:
     """If the snapshots of a copy that is given up can't be listed, the log names their tag."""
     fake_aws.rule(action="CopyImage", nth=1, states=["pending"])
     fake_aws.rule(action="DeregisterImage", states=["missing-permissions"])
-    deny("DescribeImages", nth=2)
-    deny("DescribeSnapshots")
+    story.deny("DescribeImages", nth=2)
+    story.deny("DescribeSnapshots")
     properties = {"ami": {"us-east-1": world.image_id}, "encrypted": True}
     answer = cpi.call("create_stemcell", "/x/image", properties)
     assert "DescribeImages failed with UnauthorizedOperation" in answer.error["message"]
     fake_aws.clear_rules()
     (snapshot_id,) = world.state()["snapshots"]
     assert world.state()["images"] == []
-    assert f"with the tag bosh_call={tags_of(snapshot_id)['bosh_call']} may be left" in answer.stderr
+    assert f"with the tag bosh_call={story.tags_of(snapshot_id)['bosh_call']} may be left" in answer.stderr
 
 
 def test_from_another_region(
-    cpi_with: CpiWith,
-    world: World,
-    fake_aws: FakeAws,
-    elsewhere: Callable[[str], str],
-    sent: ReadCalls,
-    tags_of: ReadTags,
+    story: Story, world: World, fake_aws: FakeAws, elsewhere: Callable[[str], str]
 ) -> None:
     """An AMI that the region lacks is copied once from the nearest region that has it."""
     ami = {"eu-west-1": ELSEWHERE, "us-west-2": elsewhere("us-west-2"), "cn-north-1": ELSEWHERE}
-    cpi = cpi_with(stemcell=FROM_ELSEWHERE)
+    cpi = story.cpi_with(stemcell=FROM_ELSEWHERE)
     properties = {"ami": ami, **NOBLE}
     answer = cpi.call("create_stemcell", "/x/image", properties, {"tags": {"a": "b"}}, api_version=3)
     copy = answer.ok()
-    (parameters,) = sent("CopyImage")
+    (parameters,) = story.sent("CopyImage")
     named = ("SourceImageId", "SourceRegion", "Encrypted")
     assert [parameters.get(name) for name in named] == [ami["us-west-2"], "us-west-2", None]
     (snapshot_id,) = world.state()["snapshots"]
     assert world.state() == {**world.empty, "images": [copy], "snapshots": [snapshot_id]}
     marks = {"bosh_director_uuid": DIRECTOR_UUID, "bosh_source_ami": ami["us-west-2"], "bosh_kms_key": "none"}
-    assert {"a": "b", **marks}.items() <= tags_of(copy).items()
-    assert tags_of(snapshot_id) == {**tags_of(copy), "bosh_ami": copy}
+    assert {"a": "b", **marks}.items() <= story.tags_of(copy).items()
+    assert story.tags_of(snapshot_id) == {**story.tags_of(copy), "bosh_ami": copy}
     assert cpi.call("create_stemcell", "/x/image", properties).ok() == copy
-    assert len(sent("CopyImage")) == 1
+    assert len(story.sent("CopyImage")) == 1
     assert cpi.call("delete_stemcell", copy).ok() is None
     assert world.state() == world.empty
     others: Any = fake_aws.client("ec2", "us-west-2")
@@ -274,28 +265,23 @@ def test_from_another_region(
     ids=["default", "other-partitions", "in-the-map"],
 )
 def test_not_to_be_copied(
-    cpi_with: CpiWith,
-    world: World,
-    failure: WriteError,
-    setting: dict[str, Any],
-    ami: dict[str, str],
-    said: str,
+    story: Story, world: World, setting: dict[str, Any], ami: dict[str, str], said: str
 ) -> None:
     """Nothing is copied without the property, between partitions, or if the map names the region."""
-    answer = cpi_with(stemcell=setting).call("create_stemcell", "/x/image", {"ami": ami})
-    assert answer.error == failure("CloudError", NO_AMI)
+    answer = story.cpi_with(stemcell=setting).call("create_stemcell", "/x/image", {"ami": ami})
+    assert answer.error == story.failure("CloudError", NO_AMI)
     assert said in answer.error["message"]
     assert world.state() == world.empty
 
 
-def test_within_minutes(cpi_with: CpiWith, world: World, fake_aws: FakeAws, sent: ReadCalls) -> None:
+def test_within_minutes(story: Story, world: World, fake_aws: FakeAws) -> None:
     """A copy can be requested within some minutes; the log says that other copies may come first."""
     fake_aws.rule(action="CopyImage", states=["pending", "available"])
-    cpi = cpi_with(stemcell={"copy_completion_minutes": 15})
+    cpi = story.cpi_with(stemcell={"copy_completion_minutes": 15})
     properties = {"ami": {"us-east-1": world.image_id}, "encrypted": True}
     answer = cpi.call("create_stemcell", "/image", properties)
     answer.ok()
-    (copying,) = sent("CopyImage")
+    (copying,) = story.sent("CopyImage")
     assert copying["SnapshotCopyCompletionDurationMinutes"] == "15"
     waiting = "Waiting for the copy for up to 240 minutes: its 15 minutes begin when earlier"
     assert answer.stderr.count(waiting) == 1
@@ -323,9 +309,9 @@ def test_caller_gone_while_an_earlier_copy_is_pending(
     assert world.state()["images"] == [first]
 
 
-def test_no_such_minutes(cpi_with: CpiWith, fake_aws: FakeAws) -> None:
+def test_no_such_minutes(story: Story, fake_aws: FakeAws) -> None:
     """Other numbers of minutes are refused by the key's name, before any AWS call."""
-    answer = cpi_with(stemcell={"copy_completion_minutes": 20}).call("has_vm", "i-0123456789abcdef0")
+    answer = story.cpi_with(stemcell={"copy_completion_minutes": 20}).call("has_vm", "i-0123456789abcdef0")
     assert answer.error["type"] == "InvalidCall"
     said = "aws.stemcell.copy_completion_minutes must be 15, 30 or 45, got 20"
     assert said in answer.error["message"]

@@ -8,8 +8,8 @@ import pytest
 from testbed.cloud import FakeAws
 from testbed.executable import Cpi
 from testbed.world import World
-from tests.protocols import CheckRefused, CpiWith, ListResources, ReadCalls, ReadWarnings
 from tests.stories.stemcell_images import Heavy
+from tests.stories.story import Story
 
 OTHER = "222222222222"
 ORGANIZATION = "arn:aws:organizations::123456789012:organization/o-abcdefghij"
@@ -58,7 +58,7 @@ def other(fake_aws: FakeAws, world: World) -> World:
     return theirs
 
 
-def test_settings(heavy: Heavy, world: World, fake_aws: FakeAws, sent: ReadCalls) -> None:
+def test_settings(story: Story, heavy: Heavy, world: World, fake_aws: FakeAws) -> None:
     """The AMI of a heavy stemcell is registered with its options, and then deprecated and shared."""
     at = in_years(2)
     ami_id = heavy.create(
@@ -69,7 +69,7 @@ def test_settings(heavy: Heavy, world: World, fake_aws: FakeAws, sent: ReadCalls
         share_with=[int(OTHER), ORGANIZATION, UNIT, OTHER],
     ).ok()
     assert fake_aws.actions()[-3:] == ["CreateTags", "EnableImageDeprecation", "ModifyImageAttribute"]
-    (registering,) = sent("RegisterImage")
+    (registering,) = story.sent("RegisterImage")
     assert [registering[name] for name in ("ImdsSupport", "TpmSupport", "BootMode")] == [V2, V2, "uefi"]
     image = described(world, ami_id)
     assert image["DeprecationTime"] == at.replace("Z", ".000Z")
@@ -80,9 +80,9 @@ def test_settings(heavy: Heavy, world: World, fake_aws: FakeAws, sent: ReadCalls
     ]
 
 
-def test_two_accounts(heavy: Heavy, cpi: Cpi, cpi_with: CpiWith, world: World, other: World) -> None:
+def test_two_accounts(story: Story, heavy: Heavy, cpi: Cpi, world: World, other: World) -> None:
     """Another account uses the AMI as a light stemcell, until delete_stemcell deletes it."""
-    theirs = cpi_with(role_arn=f"arn:aws:iam::{OTHER}:role/cpi")
+    theirs = story.cpi_with(role_arn=f"arn:aws:iam::{OTHER}:role/cpi")
     ami_id = heavy.create(share_with=[OTHER]).ok()
     light = theirs.call("create_stemcell", "/x/image", {"ami": {"us-east-1": ami_id}}).ok()
     assert light == f"{ami_id} light"
@@ -100,15 +100,15 @@ def test_two_accounts(heavy: Heavy, cpi: Cpi, cpi_with: CpiWith, world: World, o
     assert "its owner does not share it with this account" in message
 
 
-def test_encrypted(heavy: Heavy, cpi_with: CpiWith, world: World, warnings: ReadWarnings) -> None:
+def test_encrypted(story: Story, heavy: Heavy, world: World) -> None:
     """With a key of one's own, a warning says what the key's policy must allow; aws.stemcell wins."""
-    cpi = cpi_with(stemcell={"encrypted": True, "kms_key_arn": KEY, "share_with": [OTHER]})
+    cpi = story.cpi_with(stemcell={"encrypted": True, "kms_key_arn": KEY, "share_with": [OTHER]})
     answer = heavy.create(cpi=cpi, share_with=[ORGANIZATION])
     assert described(world, answer.ok())["LaunchPermissions"] == [{"UserId": OTHER}]
-    assert warnings(answer) == [POLICY]
+    assert story.warnings(answer) == [POLICY]
 
 
-def test_copy(cpi: Cpi, world: World, sent: ReadCalls) -> None:
+def test_copy(story: Story, cpi: Cpi, world: World) -> None:
     """The copy of a light stemcell's AMI is shared and deprecated; so is one that is used again."""
     named = {"name": "bosh-noble", "version": "1.2", "kms_key_arn": KEY, "encrypted": True}
     light = {"ami": {"us-east-1": world.image_id}, **named, "deprecate_at": in_years(1)}
@@ -117,7 +117,7 @@ def test_copy(cpi: Cpi, world: World, sent: ReadCalls) -> None:
     image = described(world, ami_id)
     assert image["LaunchPermissions"] == [{"UserId": OTHER}, {"OrganizationalUnitArn": UNIT}]
     assert image["DeprecationTime"] == in_years(1).replace("Z", ".000Z")
-    assert (len(sent("CopyImage")), world.state()["images"]) == (1, [ami_id])
+    assert (len(story.sent("CopyImage")), world.state()["images"]) == (1, [ami_id])
     assert described(world, world.image_id)["LaunchPermissions"] == []
 
 
@@ -136,11 +136,11 @@ def test_copy(cpi: Cpi, world: World, sent: ReadCalls) -> None:
         ({"imds_support": "v1.0"}, "imds_support: must be 'v2.0'"),
     ],
 )
-def test_refused(heavy: Heavy, refused: CheckRefused, given: dict[str, Any], message: str) -> None:
+def test_refused(story: Story, heavy: Heavy, given: dict[str, Any], message: str) -> None:
     """A setting that is impossible is refused before the first call, by its name."""
     answer = heavy.create(**dated(given))
     assert message in answer.error["message"]
-    assert refused(answer, answer.error["message"]) == []
+    assert story.refused(answer, answer.error["message"]) == []
 
 
 @pytest.mark.parametrize(
@@ -151,34 +151,29 @@ def test_refused(heavy: Heavy, refused: CheckRefused, given: dict[str, Any], mes
     ],
 )
 def test_light(
-    cpi_with: CpiWith,
-    world: World,
-    refused: CheckRefused,
-    stemcell: dict[str, Any],
-    given: dict[str, Any],
-    named: str,
+    story: Story, world: World, stemcell: dict[str, Any], given: dict[str, Any], named: str
 ) -> None:
     """The AMI of a light stemcell is somebody else's: settings for it are refused, not ignored."""
     light = {"ami": {"us-east-1": world.image_id}, **given}
-    answer = cpi_with(stemcell=stemcell).call("create_stemcell", "/x/image", light)
-    assert refused(answer, f"{named} {EXISTS}") == []
+    answer = story.cpi_with(stemcell=stemcell).call("create_stemcell", "/x/image", light)
+    assert story.refused(answer, f"{named} {EXISTS}") == []
 
 
-def test_unknown_account(heavy: Heavy, fake_aws: FakeAws, leftovers: ListResources) -> None:
+def test_unknown_account(story: Story, heavy: Heavy, fake_aws: FakeAws) -> None:
     """If EC2 does not know an account, the error names the property that has it, and the AMI is deleted."""
     error = {"code": "InvalidAMIAttributeItemValue", "message": "Invalid attribute item value"}
     fake_aws.rule(action="ModifyImageAttribute", error=error)
     message = heavy.create(share_with=[OTHER]).error["message"]
     assert message.endswith(". Correct share_with in the stemcell's cloud properties or in aws.stemcell")
-    assert leftovers() == {}
+    assert story.leftovers() == {}
 
 
-def test_misspelt_configuration(heavy: Heavy, cpi_with: CpiWith, warnings: ReadWarnings) -> None:
+def test_misspelt_configuration(story: Story, heavy: Heavy) -> None:
     """A warning of an unknown key says where it stands; the known ones beside it count, also if null."""
-    cpi = cpi_with(stemcell={"imds_suport": V2, "deprecate_at": None, "tpm_support": V2})
+    cpi = story.cpi_with(stemcell={"imds_suport": V2, "deprecate_at": None, "tpm_support": V2})
     answer = heavy.create(cpi=cpi, boot_mode="uefi", deprecate_at=in_years(-1), zzz=1)
     answer.ok()
-    assert warnings(answer) == [
+    assert story.warnings(answer) == [
         "Unknown properties are ignored: aws.stemcell.imds_suport (did you mean imds_support?)",
         "Unknown properties are ignored: cloud_properties.zzz",
     ]

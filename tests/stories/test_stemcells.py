@@ -7,7 +7,7 @@ import pytest
 from testbed.cloud import FakeAws
 from testbed.executable import DIRECTOR_UUID, Cpi
 from testbed.world import World
-from tests.protocols import CpiWith, ReadCalls, ReadTags
+from tests.stories.story import Story
 
 KEY = "arn:aws:kms:us-east-1:123456789012:key/default"
 ELSEWHERE = "ami-0123456789abcdef0"
@@ -20,13 +20,13 @@ NOT_IN_USE_YET = {"code": "InvalidSnapshot.InUse", "message": "The snapshot is c
     ("version", "more", "tags"), [(2, [], {}), (3, [{"tags": {"a": 1, "none": None}}], {"a": "1"})]
 )
 def test_light(
-    cpi: Cpi, world: World, tags_of: ReadTags, version: int, more: list[Any], tags: dict[str, str]
+    story: Story, cpi: Cpi, world: World, version: int, more: list[Any], tags: dict[str, str]
 ) -> None:
     """A light stemcell is its AMI of the region; only with contract V3 it is tagged."""
     properties = {"ami": {"eu-west-1": ELSEWHERE, "us-east-1": world.image_id}, "tags": {"own": "x"}}
     answer = cpi.call("create_stemcell", "/x/image", properties, *more, api_version=version)
     assert answer.ok() == f"{world.image_id} light"
-    assert tags_of(world.image_id) == tags
+    assert story.tags_of(world.image_id) == tags
     assert world.state() == world.empty
 
 
@@ -46,11 +46,9 @@ def test_tags_that_are_none(
     assert fake_aws.actions() == []
 
 
-def test_encrypted_copy(
-    cpi_with: CpiWith, world: World, fake_aws: FakeAws, sent: ReadCalls, tags_of: ReadTags
-) -> None:
+def test_encrypted_copy(story: Story, world: World, fake_aws: FakeAws) -> None:
     """An encrypted stemcell is a copy, which is tagged, waited for, found again, and deleted completely."""
-    cpi = cpi_with(encrypted=True, stemcell={"kms_key_arn": KEY})
+    cpi = story.cpi_with(encrypted=True, stemcell={"kms_key_arn": KEY})
     fake_aws.rule(action="DescribeImages", nth=3, replace=[[">available<", ">pending<"]])
     named = {"name": "bosh-noble", "version": "1.2"}
     properties = {"ami": {"us-east-1": world.image_id}, "kms_key_arn": "another", **named}
@@ -58,7 +56,7 @@ def test_encrypted_copy(
     copy = answer.ok()
     before, after = ["DescribeImages"] * 2, ["DescribeImages"] * 2
     assert fake_aws.actions() == [*before, "CopyImage", *after, "CreateTags"]
-    (parameters,) = sent("CopyImage")
+    (parameters,) = story.sent("CopyImage")
     assert {name: parameters[name] for name in ("Name", "SourceImageId", "SourceRegion")} == {
         "Name": f"Copied from SourceAMI {world.image_id}",
         "SourceImageId": world.image_id,
@@ -69,13 +67,13 @@ def test_encrypted_copy(
     snapshots = [d["Ebs"]["SnapshotId"] for d in image["BlockDeviceMappings"] if "Ebs" in d]
     assert world.state() == {**world.empty, "images": [copy], "snapshots": snapshots}
     marks = {"bosh_director_uuid": DIRECTOR_UUID, "bosh_source_ami": world.image_id, "bosh_kms_key": KEY}
-    assert {"a": "b", **marks}.items() <= tags_of(copy).items()
-    assert [tags_of(snapshot) for snapshot in snapshots] == [{**tags_of(copy), "bosh_ami": copy}]
+    assert {"a": "b", **marks}.items() <= story.tags_of(copy).items()
+    assert [story.tags_of(snapshot) for snapshot in snapshots] == [{**story.tags_of(copy), "bosh_ami": copy}]
     (snapshot,) = world.ec2.describe_snapshots(SnapshotIds=snapshots)["Snapshots"]
     assert (snapshot["Encrypted"], snapshot["KmsKeyId"]) == (True, KEY)
 
     assert cpi.call("create_stemcell", "/x/image", properties).ok() == copy
-    assert len(sent("CopyImage")) == 1
+    assert len(story.sent("CopyImage")) == 1
 
     fake_aws.forget_calls()
     assert cpi.call("delete_stemcell", copy).ok() is None
@@ -86,13 +84,13 @@ def test_encrypted_copy(
     assert copy in gone.stderr
 
 
-def test_copy_that_fails(cpi_with: CpiWith, world: World, fake_aws: FakeAws) -> None:
+def test_copy_that_fails(story: Story, world: World, fake_aws: FakeAws) -> None:
     """A copy that EC2 could not create is an error with its reason, and is deleted."""
     reason = "<stateReason><message>The key is disabled</message></stateReason>"
     failed = "<imageState>failed</imageState>" + reason
     fake_aws.rule(action="DescribeImages", nth=2, replace=[["<imageState>available</imageState>", failed]])
     properties = {"ami": {"us-east-1": world.image_id}}
-    error = cpi_with(encrypted=True).call("create_stemcell", "/x/image", properties).error
+    error = story.cpi_with(encrypted=True).call("create_stemcell", "/x/image", properties).error
     (copy,) = [word.strip("',") for word in error["message"].split() if word.startswith("'ami-")]
     assert copy != world.image_id
     message = f"EC2 could not create AMI '{copy}', its state is failed: The key is disabled"
@@ -110,7 +108,7 @@ def test_delete_stemcell(cpi: Cpi, world: World, fake_aws: FakeAws) -> None:
     assert world.ec2.describe_images(ImageIds=[world.image_id])["Images"] != []
 
 
-def test_delete_half_deleted_stemcell(cpi: Cpi, world: World, fake_aws: FakeAws, tags_of: ReadTags) -> None:
+def test_delete_half_deleted_stemcell(story: Story, cpi: Cpi, world: World, fake_aws: FakeAws) -> None:
     """If a snapshot can't be deleted, the call fails; the next call finds and deletes it.
 
     Where EC2 does not delete snapshots with an AMI, it counts them as the AMI's for a while.
@@ -125,7 +123,7 @@ def test_delete_half_deleted_stemcell(cpi: Cpi, world: World, fake_aws: FakeAws,
     error = cpi.call("delete_stemcell", copy).error
     assert "DeleteSnapshot failed with UnauthorizedOperation" in error["message"]
     assert world.state() == {**world.empty, "snapshots": [snapshot]}
-    assert tags_of(snapshot)["bosh_ami"] == copy
+    assert story.tags_of(snapshot)["bosh_ami"] == copy
     assert cpi.call("delete_stemcell", copy).ok() is None
     assert world.state() == world.empty
 

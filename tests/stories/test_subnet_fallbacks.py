@@ -10,7 +10,7 @@ from testbed.cloud import FakeAws
 from testbed.killing import kill_at
 from testbed.traffic import Traffic
 from testbed.world import World
-from tests.protocols import CreateVm, ReadCalls, RefuseLaunch, StartVm
+from tests.stories.story import Story
 
 Fill = Callable[..., list[str]]
 Tried = Callable[[], list[tuple[str, str]]]
@@ -58,24 +58,19 @@ def networks(subnets: list[str]) -> dict[str, Any]:
 
 
 @pytest.fixture
-def tried(sent: ReadCalls) -> Tried:
+def tried(story: Story) -> Tried:
     """Return a function that reads the launches: type and subnet of each."""
-    return lambda: [(call["InstanceType"], call[SUBNET]) for call in sent("RunInstances")]
+    return lambda: [(call["InstanceType"], call[SUBNET]) for call in story.sent("RunInstances")]
 
 
 def test_next_subnet(
-    create_vm: CreateVm,
-    networks: dict[str, Any],
-    subnets: list[str],
-    fill: Fill,
-    sent: ReadCalls,
-    world: World,
+    story: Story, networks: dict[str, Any], subnets: list[str], fill: Fill, world: World
 ) -> None:
     """The launch in the next subnet is the same otherwise, and nothing is left in the full one."""
     held = fill(subnets[0])
-    answer = create_vm(networks=networks)
+    answer = story.create_vm(networks=networks)
     vm_cid, shown = answer.ok()
-    first, second = sent("RunInstances")
+    first, second = story.sent("RunInstances")
     differing = {name for name in first.keys() | second.keys() if first.get(name) != second.get(name)}
     assert differing == {SUBNET, "ClientToken"}
     (nic,) = world.instance(vm_cid)["NetworkInterfaces"]
@@ -86,46 +81,38 @@ def test_next_subnet(
     assert f"Launching {FIRST} (on demand) in {subnets[1]}" in answer.stderr
 
 
-def test_room_in_the_first(
-    create_vm: CreateVm, networks: dict[str, Any], subnets: list[str], tried: Tried
-) -> None:
+def test_room_in_the_first(story: Story, networks: dict[str, Any], subnets: list[str], tried: Tried) -> None:
     """As long as the first subnet has addresses, it gets the VM; the first repeated id counts."""
     properties = networks["any"]["cloud_properties"]
     properties["subnet_fallbacks"] = [subnets[0], subnets[1], subnets[1]]
-    create_vm(networks=networks).ok()
+    story.create_vm(networks=networks).ok()
     assert tried() == [(FIRST, subnets[0])]
 
 
 def test_killed_with_the_last_address(
-    create_vm: CreateVm,
-    networks: dict[str, Any],
-    fill: Fill,
-    tried: Tried,
-    fake_aws: FakeAws,
-    start_vm: StartVm,
-    world: World,
+    story: Story, networks: dict[str, Any], fill: Fill, tried: Tried, fake_aws: FakeAws, world: World
 ) -> None:
     """A call that took the last free address and was killed gets its VM, even if EC2 does not show it yet."""
     first = networks["any"]["cloud_properties"]["subnet"]
     fill(first, spare=1)
-    kill_at(fake_aws, lambda: start_vm(networks=networks), when="after", action="RunInstances")
+    kill_at(fake_aws, lambda: story.start_vm(networks=networks), when="after", action="RunInstances")
     (vm_cid,) = world.state()["instances"]
     unseen = ["<reservationSet>.*</reservationSet>", "<reservationSet/>"]
     fake_aws.rule(action="DescribeInstances", nth=1, replace=[unseen])
     fake_aws.forget_calls()
-    assert create_vm(networks=networks).ok()[0] == vm_cid
+    assert story.create_vm(networks=networks).ok()[0] == vm_cid
     assert fake_aws.actions().count("DescribeInstances") > 1
     assert tried() == [(FIRST, first)]
     assert world.state()["instances"] == [vm_cid]
 
 
 def test_all_full(
-    create_vm: CreateVm, networks: dict[str, Any], subnets: list[str], fill: Fill, world: World, tried: Tried
+    story: Story, networks: dict[str, Any], subnets: list[str], fill: Fill, world: World, tried: Tried
 ) -> None:
     """If all subnets are full, the error says what EC2 said of each, and what helps; a retry may succeed."""
     fill(*subnets)
     before = world.state()
-    error = create_vm(TYPES, networks=networks).error
+    error = story.create_vm(TYPES, networks=networks).error
     assert (error["type"], error["ok_to_retry"]) == ("Bosh::Clouds::VMCreationFailed", True)
     remedy = ". Use a larger subnet, delete resources in it, or give a dynamic network subnet_fallbacks"
     assert error["message"].endswith(remedy)
@@ -135,31 +122,23 @@ def test_all_full(
 
 
 def test_types_and_subnets(
-    create_vm: CreateVm,
-    networks: dict[str, Any],
-    subnets: list[str],
-    fill: Fill,
-    refuse_launch: RefuseLaunch,
-    tried: Tried,
+    story: Story, networks: dict[str, Any], subnets: list[str], fill: Fill, tried: Tried
 ) -> None:
     """Without capacity the next type is tried, in no subnet that was full, nor in others of the zone."""
     fill(subnets[0])
-    refuse_launch("InsufficientInstanceCapacity", {SUBNET: subnets[1], "InstanceType": FIRST}, 500)
-    create_vm(TYPES, networks=networks).ok()
+    story.refuse_launch("InsufficientInstanceCapacity", {SUBNET: subnets[1], "InstanceType": FIRST}, 500)
+    story.create_vm(TYPES, networks=networks).ok()
     assert tried() == [(FIRST, subnets[0]), (FIRST, subnets[1]), (SECOND, subnets[1])]
 
 
 def test_vip(
-    create_vm: CreateVm,
-    networks: dict[str, Any],
-    subnets: list[str],
-    fill: Fill,
-    traffic: Traffic,
-    world: World,
+    story: Story, networks: dict[str, Any], subnets: list[str], fill: Fill, traffic: Traffic, world: World
 ) -> None:
     """A vip network is no second network: the interface in the fallback subnet gets the elastic IP."""
     fill(subnets[0])
-    vm_cid = create_vm(networks={**networks, "public": {"type": "vip", "ip": traffic.public_ip}}).ok()[0]
+    vm_cid = story.create_vm(networks={**networks, "public": {"type": "vip", "ip": traffic.public_ip}}).ok()[
+        0
+    ]
     (nic,) = world.instance(vm_cid)["NetworkInterfaces"]
     assert nic["SubnetId"] == subnets[1]
     assert traffic.state()["associations"] == [nic["NetworkInterfaceId"]]

@@ -8,28 +8,22 @@ from testbed.cloud import FakeAws
 from testbed.executable import Cpi, Process
 from testbed.killing import kill_at
 from testbed.world import World
-from tests.protocols import StartVm, WriteNetwork
 from tests.stories.operators import ANY_AGE, Sweep
 from tests.stories.stemcell_images import Heavy
+from tests.stories.story import Story
 
 
 @pytest.fixture
-def killed(
-    cpi: Cpi,
-    start_vm: StartVm,
-    network: WriteNetwork,
-    heavy: Heavy,
-    fake_aws: FakeAws,
-) -> Callable[[str, str], None]:
+def killed(story: Story, cpi: Cpi, heavy: Heavy, fake_aws: FakeAws) -> Callable[[str, str], None]:
     """Return a function that kills a call after AWS has carried out an action."""
     starts: dict[str, Callable[[], Process]] = {
         "create_disk": lambda: cpi.start("create_disk", 1024, {}, None),
         "create_stemcell": heavy.start,
-        "create_vm": start_vm,
-        "create_vm of two networks": lambda: start_vm(
-            networks={"a": network("10.0.1.10"), "b": network("10.0.2.10", 1)}
+        "create_vm": story.start_vm,
+        "create_vm of two networks": lambda: story.start_vm(
+            networks={"a": story.network("10.0.1.10"), "b": story.network("10.0.2.10", 1)}
         ),
-        "create_vm with spread": lambda: start_vm({"spread": True}, env={"bosh": {"group": "a-b-c"}}),
+        "create_vm with spread": lambda: story.start_vm({"spread": True}, env={"bosh": {"group": "a-b-c"}}),
     }
 
     def kill(call: str, action: str) -> None:

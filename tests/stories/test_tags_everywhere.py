@@ -8,17 +8,10 @@ import pytest
 from testbed.cloud import FakeAws
 from testbed.executable import Cpi
 from testbed.world import World
-from tests.protocols import (
-    CpiWith,
-    CreateVm,
-    ListResources,
-    ReadCalls,
-    ReadTags,
-    ReadWarnings,
-    WriteNetwork,
-)
+from tests.protocols import ListResources
 from tests.stories.own_vm import OwnVm
 from tests.stories.stemcell_images import Heavy
+from tests.stories.story import Story
 
 KEY = "cost-center"
 TAGS = {KEY: 4711, "owner": "platform"}
@@ -35,9 +28,9 @@ def strict(fake_aws: FakeAws, world: World) -> None:
 
 
 @pytest.fixture
-def tagging(cpi_with: CpiWith) -> Cpi:
+def tagging(story: Story) -> Cpi:
     """Return the executable with `aws.tags`."""
-    return cpi_with(tags=TAGS)
+    return story.cpi_with(tags=TAGS)
 
 
 @pytest.mark.usefixtures("strict")
@@ -51,41 +44,36 @@ def test_without_tags(cpi: Cpi, world: World) -> None:
 
 @pytest.mark.usefixtures("strict")
 @pytest.mark.parametrize("is_several", [False, True], ids=["one-interface", "two-interfaces"])
-def test_vm(
-    tagging: Cpi,
-    create_vm: CreateVm,
-    network: WriteNetwork,
-    world: World,
-    tags_of: ReadTags,
-    *,
-    is_several: bool,
-) -> None:
+def test_vm(story: Story, tagging: Cpi, world: World, *, is_several: bool) -> None:
     """VM, interfaces and volumes are tagged when they are created; a manifest's tag has precedence."""
-    networks = {"front": network("10.0.1.10"), **({"back": network("10.0.2.10", 1)} if is_several else {})}
+    networks = {
+        "front": story.network("10.0.1.10"),
+        **({"back": story.network("10.0.2.10", 1)} if is_several else {}),
+    }
     env = {"bosh": {"tags": {"owner": "team-a"}}}
-    vm_cid = create_vm(networks=networks, env=env, executable=tagging).ok()[0]
+    vm_cid = story.create_vm(networks=networks, env=env, executable=tagging).ok()[0]
     state = world.state()
     assert (len(state["volumes"]), len(state["interfaces"])) == (2, len(networks))
     for resource_id in [vm_cid, *state["volumes"], *state["interfaces"]]:
-        tags = tags_of(resource_id)
+        tags = story.tags_of(resource_id)
         assert (tags[KEY], tags["owner"]) == ("4711", "team-a")
     tagging.call("delete_vm", vm_cid).ok()
     assert world.state() == world.empty
 
 
 @pytest.mark.usefixtures("strict")
-def test_spot_vm(tagging: Cpi, create_vm: CreateVm, sent: ReadCalls) -> None:
+def test_spot_vm(story: Story, tagging: Cpi) -> None:
     """The launch of a spot VM tags its request, too."""
-    create_vm({"spot_bid_price": 0.05}, executable=tagging).ok()
-    (launch,) = sent("RunInstances")
+    story.create_vm({"spot_bid_price": 0.05}, executable=tagging).ok()
+    (launch,) = story.sent("RunInstances")
     kinds = {value for name, value in launch.items() if name.endswith("ResourceType")}
     assert kinds == {"instance", "volume", "network-interface", "spot-instances-request"}
 
 
 @pytest.mark.usefixtures("strict")
-def test_disks(tagging: Cpi, create_vm: CreateVm, tags_of: ReadTags) -> None:
+def test_disks(story: Story, tagging: Cpi) -> None:
     """Disks, snapshots and copies of disks are tagged, whatever the Director's tags are."""
-    vm_cid = create_vm(executable=tagging).ok()[0]
+    vm_cid = story.create_vm(executable=tagging).ok()[0]
     disk_cid = tagging.call("create_disk", 2048, {"tags": {"owner": "team-b"}}, vm_cid).ok()
     tagging.call("attach_disk", vm_cid, disk_cid, stemcell=2).ok()
     snapshot_cid = tagging.call("snapshot_disk", disk_cid, {"deployment": "cf"}).ok()
@@ -94,46 +82,44 @@ def test_disks(tagging: Cpi, create_vm: CreateVm, tags_of: ReadTags) -> None:
     assert copy_cid != disk_cid
     expected = {disk_cid: "team-b", snapshot_cid: "platform", copy_cid: "team-b"}
     for resource_id, owner in expected.items():
-        tags = tags_of(resource_id)
+        tags = story.tags_of(resource_id)
         assert (tags[KEY], tags["owner"]) == ("4711", owner)
 
 
 @pytest.mark.usefixtures("strict")
-def test_light_stemcell(tagging: Cpi, world: World, tags_of: ReadTags) -> None:
+def test_light_stemcell(story: Story, tagging: Cpi, world: World) -> None:
     """The copy of a light stemcell's AMI and its snapshots are tagged."""
     properties = {"ami": {"us-east-1": world.image_id}, **ENCRYPTED}
     ami_id = tagging.call("create_stemcell", "/var/vcap/image", properties).ok()
     for resource_id in [ami_id, *world.state()["snapshots"]]:
-        assert WRITTEN.items() <= tags_of(resource_id).items()
+        assert WRITTEN.items() <= story.tags_of(resource_id).items()
 
 
 @pytest.mark.usefixtures("strict")
-def test_heavy_stemcell(
-    tagging: Cpi, world: World, fake_aws: FakeAws, tags_of: ReadTags, tmp_path: Path
-) -> None:
+def test_heavy_stemcell(story: Story, tagging: Cpi, world: World, fake_aws: FakeAws, tmp_path: Path) -> None:
     """The snapshot and the AMI of a heavy stemcell are tagged."""
     ami_id = Heavy(tagging, fake_aws.endpoint, tmp_path).create().ok()
     for resource_id in [ami_id, *world.state()["snapshots"]]:
-        assert WRITTEN.items() <= tags_of(resource_id).items()
+        assert WRITTEN.items() <= story.tags_of(resource_id).items()
 
 
 def test_heavy_stemcell_by_volume(
-    own_vm: OwnVm, fake_aws: FakeAws, tags_of: ReadTags, made: ListResources
+    story: Story, own_vm: OwnVm, fake_aws: FakeAws, made: ListResources
 ) -> None:
     """Snapshot and AMI of an upload through a volume are tagged, and so is that volume."""
     fake_aws.rule(action="*", without_tag=KEY, error=DENIED)
     ami_id = own_vm.create(tags=TAGS).ok()
     for resource_id in [ami_id, *made()["snapshots"]]:
-        assert WRITTEN.items() <= tags_of(resource_id).items()
+        assert WRITTEN.items() <= story.tags_of(resource_id).items()
 
 
 @pytest.mark.usefixtures("strict")
-def test_network(tagging: Cpi, world: World, tags_of: ReadTags) -> None:
+def test_network(story: Story, tagging: Cpi, world: World) -> None:
     """The subnet of a managed network is tagged."""
     properties = {"vpc_id": world.vpc_id, "availability_zone": world.zone}
     wish = {"type": "manual", "range": "10.0.9.0/24", "gateway": "10.0.9.1", "cloud_properties": properties}
     subnet_id = tagging.call("create_network", wish).ok()[0]
-    assert WRITTEN.items() <= tags_of(subnet_id).items()
+    assert WRITTEN.items() <= story.tags_of(subnet_id).items()
 
 
 @pytest.mark.parametrize(
@@ -150,19 +136,19 @@ def test_network(tagging: Cpi, world: World, tags_of: ReadTags) -> None:
         ({f"tag{number}": "a" for number in range(31)}, " has 31 tags: at most 30 are allowed"),
     ],
 )
-def test_refused(cpi_with: CpiWith, world: World, fake_aws: FakeAws, tags: Any, message: str) -> None:
+def test_refused(story: Story, world: World, fake_aws: FakeAws, tags: Any, message: str) -> None:
     """Tags that EC2 or the CPI can't use are refused before any AWS call, by the key's name."""
     fake_aws.forget_calls()
-    answer = cpi_with(tags=tags).call("has_vm", "i-0123456789abcdef0")
+    answer = story.cpi_with(tags=tags).call("has_vm", "i-0123456789abcdef0")
     assert answer.error["type"] == "InvalidCall"
     assert f"configuration parameter aws.tags{message}" in answer.error["message"]
     assert fake_aws.actions() == []
     assert world.state() == world.empty
 
 
-def test_too_many_together(cpi_with: CpiWith, fake_aws: FakeAws) -> None:
+def test_too_many_together(story: Story, fake_aws: FakeAws) -> None:
     """Configured tags count towards EC2's 50 tags of a disk, before there is one."""
-    cpi = cpi_with(tags={f"common-{number}": "a" for number in range(30)})
+    cpi = story.cpi_with(tags={f"common-{number}": "a" for number in range(30)})
     fake_aws.forget_calls()
     own = {f"own-{number}": "a" for number in range(19)}
     error = cpi.call("create_disk", 2048, {"tags": own}).error
@@ -184,21 +170,19 @@ def test_too_many_for_a_copy(cpi: Cpi, world: World, fake_aws: FakeAws) -> None:
 
 
 @pytest.mark.parametrize("method", ["snapshot_disk", "update_disk"])
-def test_no_room(
-    cpi_with: CpiWith, world: World, tags_of: ReadTags, warnings: ReadWarnings, method: str
-) -> None:
+def test_no_room(story: Story, world: World, method: str) -> None:
     """A snapshot or a copy whose own tags leave no room for all of them gets as many as EC2 allows."""
     own = {f"own-{number}": "a" for number in range(25)}
     zone = world.zone
     given = [{"ResourceType": "volume", "Tags": [{"Key": key, "Value": "a"} for key in own]}]
     disk_cid = world.ec2.create_volume(AvailabilityZone=zone, Size=2, TagSpecifications=given)["VolumeId"]
     arguments = [own] if method == "snapshot_disk" else [2048, ENCRYPTED]
-    cpi = cpi_with(tags={f"common-{number:02}": "b" for number in range(30)})
+    cpi = story.cpi_with(tags={f"common-{number:02}": "b" for number in range(30)})
     answer = cpi.call(method, disk_cid, *arguments)
-    tags = tags_of(answer.ok())
+    tags = story.tags_of(answer.ok())
     assert len(tags) == 50
     assert own.items() <= tags.items()
-    (said,) = [line for line in warnings(answer) if "aws.tags" in line]
+    (said,) = [line for line in story.warnings(answer) if "aws.tags" in line]
     left_out = said.partition("EC2 allows 50 tags: these of aws.tags are left out: ")[2].split(", ")
     assert left_out[-1] == "common-29"
     assert not tags.keys() & set(left_out)

@@ -10,15 +10,7 @@ from testbed.cloud import FakeAws
 from testbed.executable import DIRECTOR_UUID, Cpi, finish
 from testbed.killing import kill_at
 from testbed.world import World
-from tests.protocols import (
-    CreateVm,
-    ReadCalls,
-    ReadWarnings,
-    RunInstance,
-    StartVm,
-    WriteError,
-    WriteNetwork,
-)
+from tests.stories.story import Story
 
 pytestmark = pytest.mark.usefixtures("fast_clock")
 
@@ -35,12 +27,12 @@ UNKNOWN = {"code": "InvalidInstanceID.NotFound", "message": "The instance ID doe
 
 
 @pytest.fixture
-def networks(network: WriteNetwork) -> Callable[..., dict[str, Any]]:
+def networks(story: Story) -> Callable[..., dict[str, Any]]:
     """Return a function that writes a network with the address, or two, of which it is the second."""
 
     def write(is_several: bool = False) -> dict[str, Any]:  # noqa: FBT001, FBT002 - the only argument
-        other = {"free": network("10.0.2.10", 1)} if is_several else {}
-        return {**other, "taken": network(ADDRESS, nic_group="front")}
+        other = {"free": story.network("10.0.2.10", 1)} if is_several else {}
+        return {**other, "taken": story.network(ADDRESS, nic_group="front")}
 
     return write
 
@@ -70,57 +62,43 @@ def holder(world: World, fake_aws: FakeAws) -> Callable[..., str]:
 
 
 def test_holder_that_can_not_be_looked_up(
-    create_vm: CreateVm,
-    networks: Callable[..., dict[str, Any]],
-    vm: RunInstance,
-    fake_aws: FakeAws,
+    story: Story, networks: Callable[..., dict[str, Any]], fake_aws: FakeAws
 ) -> None:
     """If the holder of the address can't be looked up, EC2's refusal is the error."""
-    vm(PrivateIpAddress=ADDRESS)
+    story.vm(PrivateIpAddress=ADDRESS)
     where = {"Filter.2.Name": "addresses.private-ip-address"}
     fake_aws.rule(action="DescribeNetworkInterfaces", where=where, drop="before")
-    message = create_vm(networks=networks()).error["message"]
+    message = story.create_vm(networks=networks()).error["message"]
     assert "InvalidIPAddress.InUse" in message
     assert "EC2 shows no network interface" not in message
 
 
-def test_vm_that_stays(
-    create_vm: CreateVm,
-    networks: Callable[..., dict[str, Any]],
-    vm: RunInstance,
-    failure: WriteError,
-    world: World,
-) -> None:
+def test_vm_that_stays(story: Story, networks: Callable[..., dict[str, Any]], world: World) -> None:
     """For an address of a running VM the call fails at once; the error names interface and VM."""
-    holder = vm(PrivateIpAddress=ADDRESS)
+    holder = story.vm(PrivateIpAddress=ADDRESS)
     (nic,) = world.instance(holder)["NetworkInterfaces"]
     before = world.state()
-    error = create_vm(networks=networks()).error
+    error = story.create_vm(networks=networks()).error
     reason = error["message"].removeprefix(FAILED)
     assert "InvalidIPAddress.InUse" in reason
     held = f"{ADDRESS} is held by network interface '{nic['NetworkInterfaceId']}' (in-use)"
     assert reason.endswith(f"{held} of instance '{holder}'")
-    assert error == failure("CloudError", FAILED + reason)
+    assert error == story.failure("CloudError", FAILED + reason)
     assert world.state() == before
 
 
 def test_vm_that_nobody_knows(
-    create_vm: CreateVm,
-    start_vm: StartVm,
-    networks: Callable[..., dict[str, Any]],
-    cpi: Cpi,
-    world: World,
-    fake_aws: FakeAws,
+    story: Story, networks: Callable[..., dict[str, Any]], cpi: Cpi, world: World, fake_aws: FakeAws
 ) -> None:
     """The error names the VM of a killed task, its age, and the command that frees the address."""
     kill_at(
         fake_aws,
-        lambda: start_vm(networks=networks(), agent_id="killed"),
+        lambda: story.start_vm(networks=networks(), agent_id="killed"),
         action="RunInstances",
         when="after",
     )
     (left,) = world.state()["instances"]
-    message = create_vm(networks=networks(), agent_id="next").error["message"]
+    message = story.create_vm(networks=networks(), agent_id="next").error["message"]
     assert "This instance, launched 0 minutes ago, lacks the tags of set_vm_metadata" in message
     command = f"sweep --director {DIRECTOR_UUID} --delete --instance {left}"
     assert message.endswith(f": bin/cpi {command}")
@@ -128,30 +106,29 @@ def test_vm_that_nobody_knows(
     assert [(each["id"], each["outcome"]) for each in listed] == [(left, "too young")]
     swept = cpi.run(*command.split())
     assert swept.returncode == 0, swept
-    vm_cid = create_vm(networks=networks(), agent_id="next").ok()[0]
+    vm_cid = story.create_vm(networks=networks(), agent_id="next").ok()[0]
     assert world.state()["instances"] == [vm_cid]
     cpi.call("set_vm_metadata", vm_cid, {"director": "d", "deployment": "p", "job": "j", "index": "0"}).ok()
-    assert "lacks the tags" not in create_vm(networks=networks(), agent_id="other").error["message"]
+    assert "lacks the tags" not in story.create_vm(networks=networks(), agent_id="other").error["message"]
     assert "not a stray of this Director" in cpi.run(*command.replace(left, vm_cid).split()).stdout.decode()
     assert world.state()["instances"] == [vm_cid]
 
 
 @SEVERAL
 def test_vm_that_leaves(
-    start_vm: StartVm,
+    story: Story,
     networks: Callable[..., dict[str, Any]],
-    vm: RunInstance,
     world: World,
     fake_aws: FakeAws,
     *,
     is_several: bool,
 ) -> None:
     """The call waits for the address of a terminating VM, or of one that EC2 does not know any more."""
-    holder = vm(PrivateIpAddress=ADDRESS)
+    holder = story.vm(PrivateIpAddress=ADDRESS)
     asked = {"InstanceId.1": holder}
     shown = {"error": UNKNOWN} if is_several else {"replace": [SHUTTING_DOWN]}
     fake_aws.rule(action="DescribeInstances", where=asked, hold=True, **shown)
-    process = start_vm(networks=networks(is_several))
+    process = story.start_vm(networks=networks(is_several))
     assert fake_aws.wait_until_held() == ["DescribeInstances"]
     world.ec2.terminate_instances(InstanceIds=[holder])
     fake_aws.release()
@@ -166,10 +143,9 @@ def test_vm_that_leaves(
 
 @pytest.mark.parametrize(("agent", "attempts"), [("", 1), ("agent-2", MAX_OF_ANOTHER_AGENT + 1)])
 def test_stray_interface(
-    create_vm: CreateVm,
+    story: Story,
     networks: Callable[..., dict[str, Any]],
     holder: Callable[..., str],
-    warnings: ReadWarnings,
     fake_aws: FakeAws,
     agent: str,
     attempts: int,
@@ -179,9 +155,11 @@ def test_stray_interface(
     One for another VM, which may be about to be launched, gets some time.
     """
     nic_id = holder(DIRECTOR_UUID, agent=agent)
-    answer = create_vm(networks=networks())
+    answer = story.create_vm(networks=networks())
     assert answer.ok()
-    assert warnings(answer) == [f"Network interface '{nic_id}' is a stray of an earlier call: deleting it"]
+    assert story.warnings(answer) == [
+        f"Network interface '{nic_id}' is a stray of an earlier call: deleting it"
+    ]
     actions = ["RunInstances", "DeleteNetworkInterface"]
     done = [action for action in fake_aws.actions() if action in actions]
     assert done == [*actions[:1] * attempts, actions[1], actions[0]]
@@ -189,7 +167,7 @@ def test_stray_interface(
 
 @pytest.mark.parametrize("director", [None, "another"])
 def test_interface_of_others(
-    create_vm: CreateVm,
+    story: Story,
     networks: Callable[..., dict[str, Any]],
     holder: Callable[..., str],
     world: World,
@@ -198,7 +176,7 @@ def test_interface_of_others(
 ) -> None:
     """An unattached interface without our Director's tag stays; the call soon fails."""
     nic_id = holder(director)
-    error = create_vm(networks=networks()).error
+    error = story.create_vm(networks=networks()).error
     assert (error["type"], error["ok_to_retry"]) == ("Bosh::Clouds::CloudError", False)
     assert error["message"].startswith(FAILED)
     held = f"{ADDRESS} is held by network interface '{nic_id}' (available) which no instance uses"
@@ -210,29 +188,27 @@ def test_interface_of_others(
 
 
 def test_address_within_a_prefix(
-    create_vm: CreateVm, networks: Callable[..., dict[str, Any]], holder: Callable[..., str], world: World
+    story: Story, networks: Callable[..., dict[str, Any]], holder: Callable[..., str], world: World
 ) -> None:
     """A stray interface with a delegated prefix has the addresses within it, and is deleted, too."""
     nic_id = holder(DIRECTOR_UUID, "10.0.1.100", "10.0.1.0/28")
-    answer = create_vm(networks=networks())
+    answer = story.create_vm(networks=networks())
     assert world.instance(answer.ok()[0])["PrivateIpAddress"] == ADDRESS
     assert nic_id not in world.state()["interfaces"]
 
 
 @pytest.mark.parametrize("is_ours", [False, True], ids=["others", "ours"])
 def test_prefix_with_a_taken_address(
-    create_vm: CreateVm,
-    network: WriteNetwork,
-    holder: Callable[..., str],
-    world: World,
-    *,
-    is_ours: bool,
+    story: Story, holder: Callable[..., str], world: World, *, is_ours: bool
 ) -> None:
     """A prefix with a taken address is retried, too; nothing is left if it stays taken."""
     nic_id = holder(DIRECTOR_UUID if is_ours else None, "10.0.1.40")
     group: dict[str, Any] = {"nic_group": "front"}
-    answer = create_vm(
-        networks={"one": network(ADDRESS, **group), "many": network("10.0.1.32", prefix=28, **group)}
+    answer = story.create_vm(
+        networks={
+            "one": story.network(ADDRESS, **group),
+            "many": story.network("10.0.1.32", prefix=28, **group),
+        }
     )
     if is_ours:
         assert answer.ok()[0] in world.state()["instances"]
@@ -246,36 +222,36 @@ def test_prefix_with_a_taken_address(
         assert world.state() == {**world.empty, "interfaces": [nic_id]}
 
 
-def test_nobody_is_seen_to_hold_it(create_vm: CreateVm, fake_aws: FakeAws, world: World) -> None:
+def test_nobody_is_seen_to_hold_it(story: Story, fake_aws: FakeAws, world: World) -> None:
     """EC2 may report a released address as in use for a moment: the launch is retried, but not for long."""
     fake_aws.rule(action="RunInstances", error=IN_USE)
-    message = create_vm().error["message"]
+    message = story.create_vm().error["message"]
     assert "EC2 shows no network interface that has this address. Check the subnet's CIDR" in message
     assert fake_aws.actions().count("RunInstances") == MAX_UNHELD + 1
     fake_aws.clear_rules()
     fake_aws.rule(action="RunInstances", times=1, error=IN_USE)
-    assert world.instance(create_vm().ok()[0])["PrivateIpAddress"] == ADDRESS
+    assert world.instance(story.create_vm().ok()[0])["PrivateIpAddress"] == ADDRESS
 
 
-def test_next_type_waits_anew(create_vm: CreateVm, sent: ReadCalls, fake_aws: FakeAws) -> None:
+def test_next_type_waits_anew(story: Story, fake_aws: FakeAws) -> None:
     """Each type waits for the address on its own: a wait before a shortage does not shorten the next one."""
     short = {"code": "InsufficientInstanceCapacity", "message": "No.", "status": 400}
     fake_aws.rule(action="RunInstances", nth=1, times=MAX_UNHELD, error=IN_USE)
     fake_aws.rule(action="RunInstances", nth=MAX_UNHELD + 1, error=short)
     fake_aws.rule(action="RunInstances", nth=MAX_UNHELD + 2, times=MAX_UNHELD, error=IN_USE)
-    create_vm({"instance_type_fallbacks": ["t3.small"]}).ok()
-    tried = [each["InstanceType"] for each in sent("RunInstances")]
+    story.create_vm({"instance_type_fallbacks": ["t3.small"]}).ok()
+    tried = [each["InstanceType"] for each in story.sent("RunInstances")]
     assert tried == ["t3.micro"] * (MAX_UNHELD + 1) + ["t3.small"] * (MAX_UNHELD + 1)
 
 
 def test_address_of_an_own_interface(
-    create_vm: CreateVm, networks: Callable[..., dict[str, Any]], fake_aws: FakeAws
+    story: Story, networks: Callable[..., dict[str, Any]], fake_aws: FakeAws
 ) -> None:
     """If interfaces exist before the launch, their addresses are not waited for, nor do they count as strays.
 
     EC2 gives no such answer then.
     """
     fake_aws.rule(action="RunInstances", error=IN_USE)
-    message = create_vm(networks=networks(True)).error["message"]  # noqa: FBT003 - the only argument
+    message = story.create_vm(networks=networks(True)).error["message"]  # noqa: FBT003 - the only argument
     assert "RunInstances failed with InvalidIPAddress.InUse" in message
     assert fake_aws.actions().count("RunInstances") == 1

@@ -9,19 +9,8 @@ from testbed.cloud import FakeAws
 from testbed.executable import Cpi
 from testbed.traffic import Traffic
 from testbed.world import World
-from tests.protocols import (
-    CheckRefused,
-    CpiWith,
-    CreateVm,
-    ListResources,
-    ReadCalls,
-    ReadTags,
-    ReadWarnings,
-    Refuse,
-    WriteError,
-    WriteNetwork,
-)
 from tests.stories.operators import Sweep
+from tests.stories.story import Story
 
 Targets = Callable[[], set[tuple[str, str, int]]]
 
@@ -51,9 +40,9 @@ def group(traffic: Traffic, fake_aws: FakeAws) -> str:
 
 
 @pytest.fixture
-def vm_cid(group: str, create_vm: CreateVm, fake_aws: FakeAws) -> str:
+def vm_cid(story: Story, group: str, fake_aws: FakeAws) -> str:
     """Return a VM whose address is in the target group."""
-    created: str = create_vm({"lb_target_groups": [group]}).ok()[0]
+    created: str = story.create_vm({"lb_target_groups": [group]}).ok()[0]
     fake_aws.forget_calls()
     return created
 
@@ -86,13 +75,7 @@ def nic(address: str) -> str:
 
 
 def test_registered(
-    create_vm: CreateVm,
-    traffic: Traffic,
-    group: str,
-    targets: Targets,
-    origin: dict[str, str],
-    tags_of: ReadTags,
-    fake_aws: FakeAws,
+    story: Story, traffic: Traffic, group: str, targets: Targets, origin: dict[str, str], fake_aws: FakeAws
 ) -> None:
     """A group by name, ARN or hash gets the VM's id or address; its tags record what ELB would not find."""
     wanted = [
@@ -100,14 +83,14 @@ def test_registered(
         *({"name": "web-tls", "port": 8443}, {"arn": group}, {"name": "ips", "port": 8080}),
         {"name": "ips", "port": 9100},
     ]
-    vm_cid = create_vm({"lb_target_groups": wanted}).ok()[0]
+    vm_cid = story.create_vm({"lb_target_groups": wanted}).ok()[0]
     assert fake_aws.actions()[-5:] == [TAG, *[REGISTER] * 4]
     assert targets() == {
         *(("web-tcp", vm_cid, 80), ("web-tls", vm_cid, 8443)),
         *(("ips", ADDRESS, 8080), ("ips", ADDRESS, 9100)),
     }
     tls = traffic.target_groups["web-tls"]
-    assert tags_of(vm_cid) == {
+    assert story.tags_of(vm_cid) == {
         **origin,
         record(tls, 8443): f"{tls} {vm_cid}",
         record(group, 8080): f"{group} {ADDRESS}",
@@ -115,35 +98,25 @@ def test_registered(
     }
 
 
-def test_primary_address(
-    create_vm: CreateVm, network: WriteNetwork, group: str, targets: Targets, world: World
-) -> None:
+def test_primary_address(story: Story, group: str, targets: Targets, world: World) -> None:
     """The target is the first interface's primary address, also one that AWS chose."""
     assert group
-    networks = {"dynamic": network(), "second": network("10.0.2.10", 1)}
-    vm_cid = create_vm({"lb_target_groups": ["ips"]}, networks).ok()[0]
+    networks = {"dynamic": story.network(), "second": story.network("10.0.2.10", 1)}
+    vm_cid = story.create_vm({"lb_target_groups": ["ips"]}, networks).ok()[0]
     (nic,) = (
         nic for nic in world.instance(vm_cid)["NetworkInterfaces"] if nic["Attachment"]["DeviceIndex"] == 0
     )
     assert targets() == {("ips", nic["PrivateIpAddress"], 8080)}
 
 
-def test_ipv6(
-    create_vm: CreateVm,
-    traffic: Traffic,
-    network: WriteNetwork,
-    targets: Targets,
-    failure: WriteError,
-    fake_aws: FakeAws,
-    world: World,
-) -> None:
+def test_ipv6(story: Story, traffic: Traffic, targets: Targets, fake_aws: FakeAws, world: World) -> None:
     """A group of IPv6 addresses gets the VM's IPv6 address; a VM without one is not launched."""
     arn = traffic.add_group("v6", TargetType="ip", IpAddressType="ipv6")
     networks = {
-        "v4": network(ADDRESS, nic_group="front"),
-        "v6": network("2001:db8:1::10", nic_group="front"),
+        "v4": story.network(ADDRESS, nic_group="front"),
+        "v6": story.network("2001:db8:1::10", nic_group="front"),
     }
-    create_vm({"lb_target_groups": ["v6"]}, networks).ok()
+    story.create_vm({"lb_target_groups": ["v6"]}, networks).ok()
     assert targets() == {("v6", "2001:db8:1::10", 80)}
     traffic.add_group("ips", TargetType="ip")
     lacking = (
@@ -155,7 +128,7 @@ def test_ipv6(
         f"Target group '{instances}' has target type instance and IP address type ipv6, so it needs the VM's "
         "primary IPv6 address: set primary_ipv6, or use a target group of type ip"
     )
-    six, v4 = {"v6": network("2001:db8:1::11")}, {"v4": network("10.0.1.11")}
+    six, v4 = {"v6": story.network("2001:db8:1::11")}, {"v4": story.network("10.0.1.11")}
     native = ["<ipv6Native>false", "<ipv6Native>true"]
     refused: list[tuple[str, dict[str, Any], list[list[str]], str]] = [
         ("v6", v4, [], lacking.format(arn, "ipv6")),
@@ -167,40 +140,34 @@ def test_ipv6(
     fake_aws.forget_calls()
     for name, networks, replace, message in refused:
         fake_aws.rule(action="DescribeSubnets", times=1, replace=replace)
-        answer = create_vm({"lb_target_groups": [name]}, networks, agent_id="agent-2")
-        assert answer.error == failure("CloudError", message)
+        answer = story.create_vm({"lb_target_groups": [name]}, networks, agent_id="agent-2")
+        assert answer.error == story.failure("CloudError", message)
     assert "RunInstances" not in fake_aws.actions()
     world.ec2.modify_subnet_attribute(SubnetId=world.subnet_id, AssignIpv6AddressOnCreation={"Value": True})
-    create_vm({"lb_target_groups": ["v6-instances"], "primary_ipv6": True}, six, agent_id="agent-3").ok()
+    story.create_vm(
+        {"lb_target_groups": ["v6-instances"], "primary_ipv6": True}, six, agent_id="agent-3"
+    ).ok()
 
 
 @pytest.mark.usefixtures("group")
 @pytest.mark.parametrize("action", [TAG, "AssociateAddress"])
-def test_undone(
-    create_vm: CreateVm,
-    exposed: dict[str, Any],
-    traffic: Traffic,
-    deny: Refuse,
-    leftovers: ListResources,
-    failure: WriteError,
-    action: str,
-) -> None:
+def test_undone(story: Story, exposed: dict[str, Any], traffic: Traffic, action: str) -> None:
     """If a later step fails, or a target can't be recorded, the address is no target, and nothing is left."""
     exposed["properties"]["lb_target_groups"] = ["ips"]
-    message = deny(action)
-    assert create_vm(**exposed).error == failure("CloudError", message)
-    assert leftovers() == {}
+    message = story.deny(action)
+    assert story.create_vm(**exposed).error == story.failure("CloudError", message)
+    assert story.leftovers() == {}
     assert traffic.state() == traffic.empty
 
 
 @pytest.mark.usefixtures("group")
 def test_registered_without_an_answer(
-    create_vm: CreateVm, cpi_with: CpiWith, exposed: dict[str, Any], traffic: Traffic, fake_aws: FakeAws
+    story: Story, exposed: dict[str, Any], traffic: Traffic, fake_aws: FakeAws
 ) -> None:
     """An address whose registration was not answered may be a target: it is taken back."""
     fake_aws.rule(action="RegisterTargets", nth=1, drop="after")
     exposed["properties"]["lb_target_groups"] = ["ips"]
-    answer = create_vm(**exposed, executable=cpi_with(max_retries=0))
+    answer = story.create_vm(**exposed, executable=story.cpi_with(max_retries=0))
     assert "RegisterTargets" in answer.error["message"]
     assert traffic.state() == traffic.empty
 
@@ -216,46 +183,35 @@ def test_deregistered(cpi: Cpi, vm_cid: str, traffic: Traffic, fake_aws: FakeAws
 
 
 def test_deregistered_on_the_fast_path(
-    cpi_with: CpiWith, vm_cid: str, traffic: Traffic, fake_aws: FakeAws
+    story: Story, vm_cid: str, traffic: Traffic, fake_aws: FakeAws
 ) -> None:
     """The fast path does not wait; if it looks at the VM, it deregisters the address."""
     settings = {"fast_path_delete": True, "skip_os_shutdown": False}
-    assert cpi_with(**settings).call("delete_vm", vm_cid, stemcell=2).ok() is None
+    assert story.cpi_with(**settings).call("delete_vm", vm_cid, stemcell=2).ok() is None
     assert [action for action in fake_aws.actions() if action != LOOK] == [END, GROUP, DEREGISTER, TAG]
     assert traffic.state() == traffic.empty
 
 
-def test_fast_path_that_does_not_look(
-    cpi_with: CpiWith, create_vm: CreateVm, group: str, refused: CheckRefused
-) -> None:
+def test_fast_path_that_does_not_look(story: Story, group: str) -> None:
     """If delete_vm would not look at the VM, create_vm refuses groups of addresses, but not of instances."""
-    cpi = cpi_with(fast_path_delete=True)
+    cpi = story.cpi_with(fast_path_delete=True)
     why = (
         f"Target group '{group}' has target type ip: with aws.fast_path_delete, set "
         "aws.deregister_on_delete too, so that delete_vm deregisters the VM's address"
     )
-    refused(create_vm({"lb_target_groups": ["ips"]}, executable=cpi), why)
-    create_vm({"lb_target_groups": ["web-tcp"]}, executable=cpi).ok()
+    story.refused(story.create_vm({"lb_target_groups": ["ips"]}, executable=cpi), why)
+    story.create_vm({"lb_target_groups": ["web-tcp"]}, executable=cpi).ok()
 
 
 @pytest.mark.parametrize("is_fast", [False, True])
-def test_drained(
-    cpi_with: CpiWith,
-    create_vm: CreateVm,
-    group: str,
-    traffic: Traffic,
-    sent: ReadCalls,
-    fake_aws: FakeAws,
-    *,
-    is_fast: bool,
-) -> None:
+def test_drained(story: Story, group: str, traffic: Traffic, fake_aws: FakeAws, *, is_fast: bool) -> None:
     """With deregister_on_delete, addresses and ports leave before the VM is terminated, once."""
     wanted = [{"arn": group}, {"name": "web-tls", "port": 8443}]
-    vm_cid = create_vm({"lb_target_groups": wanted}).ok()[0]
+    vm_cid = story.create_vm({"lb_target_groups": wanted}).ok()[0]
     fake_aws.forget_calls()
-    cpi = cpi_with(deregister_on_delete=True, fast_path_delete=is_fast)
+    cpi = story.cpi_with(deregister_on_delete=True, fast_path_delete=is_fast)
     assert cpi.call("delete_vm", vm_cid, stemcell=2).ok() is None
-    left = {(each["Targets.member.1.Id"], each["Targets.member.1.Port"]) for each in sent(DEREGISTER)}
+    left = {(each["Targets.member.1.Id"], each["Targets.member.1.Port"]) for each in story.sent(DEREGISTER)}
     assert left == {(ADDRESS, "8080"), (vm_cid, "8443")}
     called = fake_aws.actions()
     assert called.count(DEREGISTER) == 2
@@ -266,17 +222,11 @@ def test_drained(
 
 @pytest.mark.parametrize("settings", SETTINGS)
 def test_not_certain(
-    cpi_with: CpiWith,
-    vm_cid: str,
-    traffic: Traffic,
-    fake_aws: FakeAws,
-    group: str,
-    deny: Refuse,
-    settings: dict[str, bool],
+    story: Story, vm_cid: str, traffic: Traffic, fake_aws: FakeAws, group: str, settings: dict[str, bool]
 ) -> None:
     """An address that can't be deregistered is an error; the same call again finishes the deletion."""
-    message = deny(DEREGISTER)
-    cpi = cpi_with(**settings)
+    message = story.deny(DEREGISTER)
+    cpi = story.cpi_with(**settings)
     error = cpi.call("delete_vm", vm_cid, stemcell=2).error
     command = f"aws elbv2 deregister-targets --target-group-arn {group} --targets Id={ADDRESS},Port=8080"
     why = (
@@ -316,24 +266,24 @@ def test_seen_late(cpi: Cpi, vm_cid: str, traffic: Traffic, fake_aws: FakeAws) -
 
 
 @pytest.mark.usefixtures("fast_clock")
-def test_never_seen(cpi: Cpi, vm_cid: str, fake_aws: FakeAws, warnings: ReadWarnings) -> None:
+def test_never_seen(story: Story, cpi: Cpi, vm_cid: str, fake_aws: FakeAws) -> None:
     """If EC2 never shows the VM, it counts as deleted, and the log says that its groups are not known."""
     missing = {"code": "InvalidInstanceID.NotFound", "message": "No such instance", "status": 400}
     fake_aws.rule(action=LOOK, times=None, error=missing)
     answer = cpi.call("delete_vm", vm_cid, stemcell=2)
     assert answer.ok() is None
     said = f"EC2 does not show VM '{vm_cid}' any more: its target groups are not known"
-    assert said in warnings(answer)
+    assert said in story.warnings(answer)
 
 
 @pytest.mark.parametrize("settings", SETTINGS)
 def test_repeated(
-    cpi_with: CpiWith, vm_cid: str, traffic: Traffic, world: World, settings: dict[str, bool]
+    story: Story, vm_cid: str, traffic: Traffic, world: World, settings: dict[str, bool]
 ) -> None:
     """The address of a VM that is already terminated leaves the group as well."""
     world.ec2.terminate_instances(InstanceIds=[vm_cid])
     assert traffic.state()["targets"] == [ADDRESS]
-    assert cpi_with(**settings).call("delete_vm", vm_cid, stemcell=2).ok() is None
+    assert story.cpi_with(**settings).call("delete_vm", vm_cid, stemcell=2).ok() is None
     assert traffic.state() == traffic.empty
 
 
@@ -341,7 +291,7 @@ def test_repeated(
 @pytest.mark.parametrize("is_shown_later", [True, False])
 @pytest.mark.parametrize("settings", SETTINGS)
 def test_tags_that_are_not_shown(
-    cpi_with: CpiWith,
+    story: Story,
     vm_cid: str,
     group: str,
     traffic: Traffic,
@@ -359,7 +309,7 @@ def test_tags_that_are_not_shown(
     fake_aws.rule(action=LOOK, nth=1, replace=[NO_TAGS, SHUTTING_DOWN, still])
     if not is_shown_later:
         fake_aws.rule(action=LOOK, nth=2, times=None, replace=[NO_TAGS])
-    assert cpi_with(**settings).call("delete_vm", vm_cid, stemcell=2).ok() is None
+    assert story.cpi_with(**settings).call("delete_vm", vm_cid, stemcell=2).ok() is None
     asked = [call["parameters"] for call in fake_aws.calls() if call["action"] == HEALTH]
     assert traffic.state()["targets"] == [other["Id"]]
     assert any("Targets.member.1.Id" not in each for each in asked) == (not is_shown_later)
@@ -368,24 +318,17 @@ def test_tags_that_are_not_shown(
 @pytest.mark.usefixtures("fast_clock")
 @pytest.mark.parametrize("is_gone", [True, False])
 def test_neither_tags_nor_address(
-    cpi_with: CpiWith,
-    vm_cid: str,
-    world: World,
-    deny: Refuse,
-    fake_aws: FakeAws,
-    warnings: ReadWarnings,
-    *,
-    is_gone: bool,
+    story: Story, vm_cid: str, world: World, fake_aws: FakeAws, *, is_gone: bool
 ) -> None:
     """If nothing shows the VM's targets, a warning says what may be left; the VM is deleted all the same."""
     if is_gone:
         world.ec2.terminate_instances(InstanceIds=[vm_cid])
-    deny(GROUP)
+    story.deny(GROUP)
     fake_aws.rule(action=LOOK, times=None, replace=[NO_TAGS])
-    answer = cpi_with(skip_os_shutdown=False).call("delete_vm", vm_cid, stemcell=2)
+    answer = story.cpi_with(skip_os_shutdown=False).call("delete_vm", vm_cid, stemcell=2)
     assert answer.ok() is None
     what = "its addresses" if is_gone else ADDRESS
-    assert warnings(answer)[-1] == (
+    assert story.warnings(answer)[-1] == (
         f"EC2 does not show the tags of VM '{vm_cid}', which record its targets. If it had lb_target_groups "
         f"of type ip, look for {what} in them: aws elbv2 describe-target-health --target-group-arn ARN"
     )
@@ -394,10 +337,10 @@ def test_neither_tags_nor_address(
 
 @pytest.mark.parametrize("is_own", [True, False])
 def test_unattached_interface_with_the_address(
-    cpi: Cpi, vm_cid: str, traffic: Traffic, world: World, tags_of: ReadTags, *, is_own: bool
+    story: Story, cpi: Cpi, vm_cid: str, traffic: Traffic, world: World, *, is_own: bool
 ) -> None:
     """An interface that holds a terminated VM's address keeps the target, unless it was made for the VM."""
-    tags = tags_of(vm_cid)
+    tags = story.tags_of(vm_cid)
     world.ec2.terminate_instances(InstanceIds=[vm_cid])
     own = f"BOSH agent {tags['bosh_agent_id']} of director {tags['bosh_director_uuid']}"
     interface = {"SubnetId": world.subnet_id, "PrivateIpAddress": ADDRESS}
@@ -417,18 +360,11 @@ def test_vm_that_has_lost_its_interface(cpi: Cpi, vm_cid: str, traffic: Traffic,
     assert traffic.state()["targets"] == [], answer
 
 
-def test_address_of_a_later_vm(
-    cpi: Cpi,
-    vm_cid: str,
-    create_vm: CreateVm,
-    network: WriteNetwork,
-    traffic: Traffic,
-    world: World,
-) -> None:
+def test_address_of_a_later_vm(story: Story, cpi: Cpi, vm_cid: str, traffic: Traffic, world: World) -> None:
     """If another VM has got the address and its place in the group, the target is that VM's and stays."""
     world.ec2.terminate_instances(InstanceIds=[vm_cid])
-    networks = {"private": network("10.0.1.10", default=["dns", "gateway"]), "other": network()}
-    later = create_vm({"lb_target_groups": ["ips"]}, networks).ok()[0]
+    networks = {"private": story.network("10.0.1.10", default=["dns", "gateway"]), "other": story.network()}
+    later = story.create_vm({"lb_target_groups": ["ips"]}, networks).ok()[0]
     assert cpi.call("delete_vm", vm_cid, stemcell=2).ok() is None
     assert traffic.state()["targets"] == [ADDRESS]
     assert cpi.call("delete_vm", later, stemcell=2).ok() is None
@@ -444,13 +380,7 @@ def test_address_of_a_later_vm(
     ],
 )
 def test_record_that_is_not_its_own(
-    cpi_with: CpiWith,
-    create_vm: CreateVm,
-    traffic: Traffic,
-    group: str,
-    warnings: ReadWarnings,
-    where: str,
-    settings: dict[str, bool],
+    story: Story, traffic: Traffic, group: str, where: str, settings: dict[str, bool]
 ) -> None:
     """A record that EC2 does not confirm deregisters nothing; the log says how to do it."""
     ec2, address = traffic.world.ec2, "10.0.1.99" if where == "subnet" else ADDRESS
@@ -466,13 +396,13 @@ def test_record_that_is_not_its_own(
         ec2.create_network_interface(SubnetId=traffic.world.subnet_id, PrivateIpAddress=address)
     zone = {"AvailabilityZone": "all"} if where != "subnet" else {}
     traffic.elbv2.register_targets(TargetGroupArn=group, Targets=[{"Id": address, "Port": 8080, **zone}])
-    vm_cid = create_vm().ok()[0]
+    vm_cid = story.create_vm().ok()[0]
     tags = [{"Key": record(group, 8080), "Value": f"{group} {address}"}]
     ec2.create_tags(Resources=[vm_cid], Tags=tags)
-    answer = cpi_with(**settings).call("delete_vm", vm_cid, stemcell=2)
+    answer = story.cpi_with(**settings).call("delete_vm", vm_cid, stemcell=2)
     assert answer.ok() is None
     assert traffic.state()["targets"] == [address]
-    (said,) = warnings(answer)
+    (said,) = story.warnings(answer)
     command = f"aws elbv2 deregister-targets --target-group-arn {group} --targets Id={address},Port=8080"
     assert said.startswith(f"Not deregistering '{address}:8080' from '{group}': ")
     assert said.endswith(f". If nobody needs this target, run: {command}")
@@ -480,10 +410,10 @@ def test_record_that_is_not_its_own(
 
 @pytest.mark.parametrize("value", ["{} 10.0.1.9; true", "{} \u202e10.0.1.9"])
 def test_record_of_nonsense(
-    cpi: Cpi, create_vm: CreateVm, traffic: Traffic, group: str, fake_aws: FakeAws, value: str
+    story: Story, cpi: Cpi, traffic: Traffic, group: str, fake_aws: FakeAws, value: str
 ) -> None:
     """What only looks like a record deregisters nothing, and is not printed as a command."""
-    vm_cid = create_vm().ok()[0]
+    vm_cid = story.create_vm().ok()[0]
     tags = [
         {"Key": record(group, 8080), "Value": value.format(group)},
         {"Key": "bosh_target_x", "Value": f"{group} {ADDRESS}"},
@@ -509,14 +439,16 @@ def test_swept(cpi: Cpi, vm_cid: str, traffic: Traffic, fake_aws: FakeAws) -> No
     assert traffic.state() == traffic.empty
 
 
-def test_group_of_another_region(create_vm: CreateVm, refused: CheckRefused) -> None:
+def test_group_of_another_region(story: Story) -> None:
     """A target group in another region is refused without asking for it."""
     message = f"Target group '{FOREIGN}' is in region 'eu-west-1', but the VM is in 'us-east-1'"
-    assert "DescribeTargetGroups" not in refused(create_vm({"lb_target_groups": [FOREIGN]}), message)
+    assert "DescribeTargetGroups" not in story.refused(
+        story.create_vm({"lb_target_groups": [FOREIGN]}), message
+    )
 
 
-def test_too_many_tags(create_vm: CreateVm, group: str, refused: CheckRefused) -> None:
+def test_too_many_tags(story: Story, group: str) -> None:
     """The tags that record targets count towards EC2's limit."""
     tags = {f"tag-{number}": "" for number in range(48)}
     message = "EC2 allows 50 tags, but there are 51, with those of aws.tags, env.bosh.tags and the CPI itself"
-    refused(create_vm({"lb_target_groups": [group], "tags": tags}), message)
+    story.refused(story.create_vm({"lb_target_groups": [group], "tags": tags}), message)

@@ -1,18 +1,12 @@
 """What is known of instance types: asked from EC2, and looked up where it may not be asked."""
 
-from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 from testbed.cloud import FakeAws
 from testbed.world import World
-from tests.protocols import (
-    CpiWith,
-    CreateVm,
-    ReadSettings,
-    ReadWarnings,
-)
+from tests.stories.story import Story
 
 ASKING = "DescribeInstanceTypes"
 DENIED = {"code": "UnauthorizedOperation", "message": "You are not authorized.", "status": 403}
@@ -27,53 +21,39 @@ RAW = {"instance_type": "m5d.4xlarge", "raw_instance_storage": True}
     [(True, DENIED), (True, BROKEN), (False, DENIED)],
     ids=["denied", "broken", "switched-off"],
 )
-def test_built_in_table(
-    create_vm: CreateVm,
-    cpi_with: CpiWith,
-    settings: ReadSettings,
-    warnings: ReadWarnings,
-    fake_aws: FakeAws,
-    *,
-    is_asked: bool,
-    error: dict[str, Any],
-) -> None:
+def test_built_in_table(story: Story, fake_aws: FakeAws, *, is_asked: bool, error: dict[str, Any]) -> None:
     """Where EC2 does not answer a table does: with one warning, unless the question is switched off."""
     fake_aws.rule(action=ASKING, error=error)
-    cpi = cpi_with(enable_describe_instance_types=is_asked, max_retries=0)
-    answer = create_vm({**RAW, "instance_type_fallbacks": ["i4i.large"]}, executable=cpi)
+    cpi = story.cpi_with(enable_describe_instance_types=is_asked, max_retries=0)
+    answer = story.create_vm({**RAW, "instance_type_fallbacks": ["i4i.large"]}, executable=cpi)
     vm_cid = answer.ok()[0]
-    raw = [entry["path"] for entry in settings(vm_cid)["disks"]["raw_ephemeral"]]
+    raw = [entry["path"] for entry in story.settings(vm_cid)["disks"]["raw_ephemeral"]]
     assert raw == ["/dev/nvme0n1", "/dev/nvme1n1"]
     assert fake_aws.actions().count(ASKING) == int(is_asked)
-    told = warnings(answer)
+    told = story.warnings(answer)
     assert len(told) == int(is_asked)
     assert all(ASKING in line and "using a built-in table" in line for line in told)
     assert not told or ("enable_describe" in told[0]) is (error is DENIED)
 
 
-def test_unknown_type(
-    create_vm: CreateVm,
-    devices: Callable[[], dict[str, dict[str, str]]],
-    warnings: ReadWarnings,
-    fake_aws: FakeAws,
-) -> None:
+def test_unknown_type(story: Story, fake_aws: FakeAws) -> None:
     """A type that EC2 does not know is warned about; the others of its list are asked for by themselves."""
     known = {"instance_type": "m5.large", "instance_type_fallbacks": ["t9.odd"]}
     fake_aws.rule(action=ASKING, where={"InstanceType.1": "t9.odd"}, error=ODD)
     fake_aws.rule(action=ASKING, where={"InstanceType.2": "t9.odd"}, error=ODD)
-    answer = create_vm(known)
+    answer = story.create_vm(known)
     assert answer.ok()
-    assert devices()["/dev/sdb"]["VolumeSize"] == "10"
-    assert warnings(answer) == [
+    assert story.devices()["/dev/sdb"]["VolumeSize"] == "10"
+    assert story.warnings(answer) == [
         "EC2 does not know instance type 't9.odd': assuming that it has no NVMe instance storage"
     ]
     assert fake_aws.actions().count(ASKING) == 3
 
 
-def test_failing_question(create_vm: CreateVm, fake_aws: FakeAws, world: World) -> None:
+def test_failing_question(story: Story, fake_aws: FakeAws, world: World) -> None:
     """Another refusal of the question ends the call before anything is made."""
     fake_aws.rule(action=ASKING, error={"code": "AuthFailure", "message": "Wrong key.", "status": 401})
-    error = create_vm().error
+    error = story.create_vm().error
     assert (error["type"], error["ok_to_retry"]) == ("Bosh::Clouds::CloudError", False)
     assert f"{ASKING} failed with AuthFailure: Wrong key." in error["message"]
     assert world.state() == world.empty

@@ -11,7 +11,7 @@ from testbed.registry import PASSWORD, USER, Registry
 from testbed.traffic import Traffic
 from testbed.world import World
 from tests.conftest import SPEED
-from tests.protocols import CreateVm, ListResources, Refuse, VmArguments, WriteError, WriteNetwork
+from tests.stories.story import Story
 
 pytestmark = pytest.mark.usefixtures("fast_clock")
 
@@ -20,65 +20,51 @@ LEFT = "Perhaps left behind"
 
 
 @pytest.fixture
-def two_networks(network: WriteNetwork) -> dict[str, Any]:
+def two_networks(story: Story) -> dict[str, Any]:
     """Return networks that need two interfaces."""
-    return {"first": network("10.0.1.10"), "second": network("10.0.2.10", 1)}
+    return {"first": story.network("10.0.1.10"), "second": story.network("10.0.2.10", 1)}
 
 
-def test_end_that_can_not_be_seen(
-    create_vm: CreateVm,
-    failure: WriteError,
-    deny: Refuse,
-    leftovers: ListResources,
-) -> None:
+def test_end_that_can_not_be_seen(story: Story) -> None:
     """If DescribeInstances fails, the instance may still run: it is named."""
-    message = deny("DescribeInstances")
-    answer = create_vm()
-    assert answer.error == failure("CloudError", message)
+    message = story.deny("DescribeInstances")
+    answer = story.create_vm()
+    assert answer.error == story.failure("CloudError", message)
     assert LEFT in answer.stderr
-    assert leftovers() == {}
+    assert story.leftovers() == {}
 
 
-def test_settings_that_stay(vm_arguments: VmArguments, world: World, fake_aws: FakeAws) -> None:
+def test_settings_that_stay(story: Story, world: World, fake_aws: FakeAws) -> None:
     """The log names the settings in the registry as left behind, not the terminated VM."""
     with Registry(USER, PASSWORD) as registry:
         registry.answer(500, times=9)
         section = {"endpoint": registry.endpoint, "user": USER, "password": PASSWORD}
         cpi = Cpi(config(fake_aws.endpoint, registry=section))
-        answer = cpi.call("create_vm", *vm_arguments(), stemcell=1)
+        answer = cpi.call("create_vm", *story.vm_arguments(), stemcell=1)
         vm_cid = registry.requests[0].path.split("/")[2]
     assert world.instance(vm_cid)["State"]["Name"] == "terminated"
     (left,) = [line.partition(": ")[2] for line in answer.stderr.splitlines() if LEFT in line]
     assert left.startswith(f"{LEFT}, because its undo failed: the settings of '{vm_cid}' in the registry: ")
 
 
-def test_instance_that_ended_by_itself(
-    create_vm: CreateVm, fake_aws: FakeAws, leftovers: ListResources
-) -> None:
+def test_instance_that_ended_by_itself(story: Story, fake_aws: FakeAws) -> None:
     """An instance that EC2 ended is not left behind, even if its termination is refused."""
     denied = {"code": "UnauthorizedOperation", "message": "no", "status": 403}
     fake_aws.rule(action="RunInstances", times=None, ends="Client.VolumeLimitExceeded: Volume limit exceeded")
     fake_aws.rule(action="TerminateInstances", error=denied)
-    answer = create_vm()
+    answer = story.create_vm()
     assert "Volume limit exceeded" in answer.error["message"]
     assert LEFT not in answer.stderr
-    assert leftovers() == {}
+    assert story.leftovers() == {}
 
 
-def test_undo_that_fails(
-    create_vm: CreateVm,
-    two_networks: dict[str, Any],
-    failure: WriteError,
-    deny: Refuse,
-    fake_aws: FakeAws,
-    world: World,
-) -> None:
+def test_undo_that_fails(story: Story, two_networks: dict[str, Any], fake_aws: FakeAws, world: World) -> None:
     """A failed removal is logged with the id; the first error is answered, and the other removals go on."""
-    message = deny("RunInstances")
+    message = story.deny("RunInstances")
     denied = {"code": "UnauthorizedOperation", "message": "Not now.", "status": 403}
     fake_aws.rule(action="DeleteNetworkInterface", nth=1, error=denied)
-    answer = create_vm(networks=two_networks)
-    assert answer.error == failure("CloudError", message)
+    answer = story.create_vm(networks=two_networks)
+    assert answer.error == story.failure("CloudError", message)
     (left,) = world.state()["interfaces"]
     errors = [line for line in answer.stderr.splitlines() if LEFT in line]
     assert len(errors) == 1
@@ -91,35 +77,27 @@ def test_undo_that_fails(
     ids=["seen", "not-seen"],
 )
 def test_interface_that_is_unknown(
-    create_vm: CreateVm,
-    two_networks: dict[str, Any],
-    deny: Refuse,
-    fake_aws: FakeAws,
-    leftovers: ListResources,
-    call: tuple[str, int],
-    deletions: int,
+    story: Story, two_networks: dict[str, Any], fake_aws: FakeAws, call: tuple[str, int], deletions: int
 ) -> None:
     """An interface that is unknown when it is to be removed is gone only if EC2 has shown it before."""
-    message = deny(*call)
+    message = story.deny(*call)
     unknown = {"code": "InvalidNetworkInterfaceID.NotFound", "message": "It does not exist."}
     fake_aws.rule(action="DeleteNetworkInterface", nth=1, error=unknown)
-    assert message[:-1] in create_vm(networks=two_networks).error["message"]
+    assert message[:-1] in story.create_vm(networks=two_networks).error["message"]
     assert fake_aws.actions().count("DeleteNetworkInterface") == deletions
-    assert len(leftovers().get("interfaces", [])) == 3 - deletions
+    assert len(story.leftovers().get("interfaces", [])) == 3 - deletions
 
 
 @pytest.mark.usefixtures("fast_clock")
-def test_instance_that_ec2_does_not_know_yet(
-    create_vm: CreateVm, fake_aws: FakeAws, leftovers: ListResources
-) -> None:
+def test_instance_that_ec2_does_not_know_yet(story: Story, fake_aws: FakeAws) -> None:
     """A new instance that EC2 does not know for two minutes is not given up: it is terminated then."""
     denied = {"code": "UnauthorizedOperation", "message": "no", "status": 403}
     unknown = {"code": "InvalidInstanceID.NotFound", "message": "not known", "status": 400}
     fake_aws.rule(action="ModifyInstanceAttribute", error=denied)
     fake_aws.rule(action="TerminateInstances", seconds=125 / SPEED, error=unknown)
-    error = create_vm({"source_dest_check": False}).error
+    error = story.create_vm({"source_dest_check": False}).error
     assert "ModifyInstanceAttribute failed with UnauthorizedOperation" in error["message"]
-    assert leftovers() == {}
+    assert story.leftovers() == {}
 
 
 class LateRefusal(Registry):
@@ -135,27 +113,21 @@ class LateRefusal(Registry):
 
 
 def test_registry_refuses(
-    exposed: dict[str, Any],
-    vm_arguments: VmArguments,
-    failure: WriteError,
-    fake_aws: FakeAws,
-    world: World,
-    leftovers: ListResources,
-    traffic: Traffic,
+    story: Story, exposed: dict[str, Any], fake_aws: FakeAws, world: World, traffic: Traffic
 ) -> None:
     """The registry comes last: when it answers an error, all the rest is taken back, and what it kept."""
     routes = world.ec2.describe_route_tables(RouteTableIds=[world.route_table_id])["RouteTables"]
     with LateRefusal() as registry:
         section = {"endpoint": registry.endpoint, "user": USER, "password": PASSWORD}
         cpi = Cpi(config(fake_aws.endpoint, registry=section))
-        answer = cpi.call("create_vm", *vm_arguments(**exposed), stemcell=1)
+        answer = cpi.call("create_vm", *story.vm_arguments(**exposed), stemcell=1)
         vm_cid = registry.requests[0].path.split("/")[2]
         assert [request.method for request in registry.requests] == ["PUT", "DELETE"]
         assert registry.documents == {}
     where = f"registry at http://{registry.endpoint.rpartition('@')[2]}"
     message = f"Cannot update settings for '{vm_cid}', got HTTP 500 ({where})"
-    assert answer.error == failure("CloudError", message)
-    assert leftovers() == {}
+    assert answer.error == story.failure("CloudError", message)
+    assert story.leftovers() == {}
     assert traffic.state() == traffic.empty
     assert world.ec2.describe_route_tables(RouteTableIds=[world.route_table_id])["RouteTables"] == routes
 
@@ -169,24 +141,18 @@ def test_registry_refuses(
     ids=["load-balancers", "routes"],
 )
 def test_removals_that_fail(
-    create_vm: CreateVm,
-    exposed: dict[str, Any],
-    traffic: Traffic,
-    deny: Refuse,
-    leftovers: ListResources,
-    kind: str,
-    actions: dict[str, int],
+    story: Story, exposed: dict[str, Any], traffic: Traffic, kind: str, actions: dict[str, int]
 ) -> None:
     """Removals that fail are logged with what may be left; the rest goes, and the first error is answered.
 
     A target group shows no target that has ended.
     """
-    message = deny("AssociateAddress")
+    message = story.deny("AssociateAddress")
     for action, number in actions.items():
-        deny(action, number)
-    answer = create_vm(**exposed)
+        story.deny(action, number)
+    answer = story.create_vm(**exposed)
     assert answer.error["message"] == message
-    assert leftovers() == {}
+    assert story.leftovers() == {}
     state = traffic.state()
     assert [name for name, found in state.items() if found] == [kind]
     errors = [line for line in answer.stderr.splitlines() if LEFT in line]

@@ -8,7 +8,7 @@ from testbed.cloud import FakeAws
 from testbed.executable import finish
 from testbed.traffic import Traffic
 from testbed.world import World
-from tests.protocols import CpiWith, CreateVm, ReadCalls, RunInstance, StartVm
+from tests.stories.story import Story
 
 pytestmark = pytest.mark.usefixtures("fast_clock")
 
@@ -18,9 +18,9 @@ LATE = {"code": "InvalidParameterValue", "message": "Not now.", "status": 400}
 
 
 @pytest.fixture
-def theirs(vm: RunInstance, world: World) -> str:
+def theirs(story: Story, world: World) -> str:
     """Return the interface of another VM."""
-    return nic_of(world, vm())
+    return nic_of(world, story.vm())
 
 
 def nic_of(world: World, vm_cid: str) -> str:
@@ -31,30 +31,18 @@ def nic_of(world: World, vm_cid: str) -> str:
 
 @pytest.mark.parametrize(("action", "retries"), [("CreateRoute", 0), ("ReplaceRoute", 0), ("CreateRoute", 1)])
 def test_without_an_answer(
-    create_vm: CreateVm,
-    cpi_with: CpiWith,
-    exposed: dict[str, Any],
-    fake_aws: FakeAws,
-    traffic: Traffic,
-    action: str,
-    retries: int,
+    story: Story, exposed: dict[str, Any], fake_aws: FakeAws, traffic: Traffic, action: str, retries: int
 ) -> None:
     """A route whose change was not answered may lead to the VM: it is taken back, also after a retry."""
     fake_aws.rule(action=action, nth=1, drop="after")
     fake_aws.rule(action="AssociateAddress", error=LATE)
-    error = create_vm(**exposed, executable=cpi_with(max_retries=retries)).error
+    error = story.create_vm(**exposed, executable=story.cpi_with(max_retries=retries)).error
     assert ("AssociateAddress" if retries else action) in error["message"]
     assert traffic.state() == traffic.empty
 
 
 def test_address_of_another(
-    create_vm: CreateVm,
-    cpi_with: CpiWith,
-    exposed: dict[str, Any],
-    fake_aws: FakeAws,
-    traffic: Traffic,
-    theirs: str,
-    sent: ReadCalls,
+    story: Story, exposed: dict[str, Any], fake_aws: FakeAws, traffic: Traffic, theirs: str
 ) -> None:
     """An elastic IP that may have been taken over returns to the interface that had it, and its address."""
     ec2 = traffic.world.ec2
@@ -62,15 +50,15 @@ def test_address_of_another(
     (held,) = ec2.describe_addresses(AllocationIds=[traffic.allocation_id])["Addresses"]
     fake_aws.rule(action="AssociateAddress", nth=1, drop="after")
     fake_aws.forget_calls()
-    answer = create_vm(**exposed, executable=cpi_with(max_retries=0))
+    answer = story.create_vm(**exposed, executable=story.cpi_with(max_retries=0))
     assert "AssociateAddress" in answer.error["message"]
     assert traffic.state() == {**traffic.empty, "associations": [theirs]}
-    assert sent("AssociateAddress")[-1]["PrivateIpAddress"] == held["PrivateIpAddress"]
+    assert story.sent("AssociateAddress")[-1]["PrivateIpAddress"] == held["PrivateIpAddress"]
 
 
 @pytest.mark.parametrize("is_refused", [False, True])
 def test_changed_before(
-    start_vm: StartVm,
+    story: Story,
     exposed: dict[str, Any],
     fake_aws: FakeAws,
     traffic: Traffic,
@@ -84,7 +72,7 @@ def test_changed_before(
     fake_aws.rule(action="CreateRoute", nth=1, hold_before=True)
     if is_refused:
         fake_aws.rule(action="AssociateAddress", error=LATE)
-    process = start_vm(**exposed)
+    process = story.start_vm(**exposed)
     assert fake_aws.wait_until_held() == ["CreateRoute"]
     world.ec2.create_route(**table, DestinationCidrBlock=NEW, NetworkInterfaceId=theirs)
     world.ec2.delete_route(**table, DestinationCidrBlock=OLD)
@@ -99,17 +87,12 @@ def test_changed_before(
 
 
 def test_changed_since(
-    start_vm: StartVm,
-    exposed: dict[str, Any],
-    fake_aws: FakeAws,
-    traffic: Traffic,
-    theirs: str,
-    world: World,
+    story: Story, exposed: dict[str, Any], fake_aws: FakeAws, traffic: Traffic, theirs: str, world: World
 ) -> None:
     """A route that others have changed or deleted since it led to the VM is not touched."""
     table = {"RouteTableId": traffic.route_table_id}
     fake_aws.rule(action="AssociateAddress", nth=1, hold=True, error=LATE)
-    process = start_vm(**exposed)
+    process = story.start_vm(**exposed)
     assert fake_aws.wait_until_held() == ["AssociateAddress"]
     world.ec2.delete_route(**table, DestinationCidrBlock=NEW)
     world.ec2.replace_route(**table, DestinationCidrBlock=OLD, NetworkInterfaceId=theirs)
@@ -120,7 +103,7 @@ def test_changed_since(
 
 @pytest.mark.parametrize("is_blackhole", [True, False], ids=["black-hole", "unknown-target"])
 def test_no_way_back(
-    create_vm: CreateVm,
+    story: Story,
     exposed: dict[str, Any],
     fake_aws: FakeAws,
     traffic: Traffic,
@@ -138,7 +121,7 @@ def test_no_way_back(
         fake_aws.rule(action="DescribeRouteTables", times=None, replace=[unknown])
     fake_aws.rule(action="AssociateAddress", error=LATE)
     fake_aws.forget_calls()
-    answer = create_vm(**exposed)
+    answer = story.create_vm(**exposed)
     assert "Not now." in answer.error["message"]
     assert fake_aws.actions().count("ReplaceRoute") == 1
     assert "Perhaps left behind" not in answer.stderr

@@ -7,7 +7,7 @@ import pytest
 from testbed.cloud import FakeAws
 from testbed.executable import Answer, Cpi, config
 from testbed.world import World
-from tests.protocols import CpiWith, CreateVm, CreateVolume, ListResources, RunInstance
+from tests.stories.story import Story
 
 SECRET = "hunter2-hunter2"
 UNREADABLE = "AWS could not be called: its answer can't be read. Is there a proxy in between?"
@@ -33,17 +33,17 @@ def check_not_quoted(answer: Answer, action: str) -> None:
     assert f"{UNREADABLE} (ec2:{action}" in answer.stderr
 
 
-def test_instance(create_vm: CreateVm, world: World, fake_aws: FakeAws) -> None:
+def test_instance(story: Story, world: World, fake_aws: FakeAws) -> None:
     """A launch whose answer can't be read may have been done: its instance is found, and the only one."""
     garble(fake_aws, "RunInstances")
-    answer = create_vm(executable=cpi_that_logs_all(fake_aws))
+    answer = story.create_vm(executable=cpi_that_logs_all(fake_aws))
     assert world.state()["instances"] == [answer.ok()[0]]
     check_not_quoted(answer, "RunInstances")
 
 
-def test_reading(fake_aws: FakeAws, disk: CreateVolume) -> None:
+def test_reading(story: Story, fake_aws: FakeAws) -> None:
     """A call that reads is retried, as after a fault; in the end it is an error that a retry may spare."""
-    disk_cid = disk()
+    disk_cid = story.disk()
     garble(fake_aws, "DescribeVolumes")
     answer = cpi_that_logs_all(fake_aws).call("has_disk", disk_cid)
     assert (answer.error["type"], answer.error["ok_to_retry"]) == ("Bosh::Clouds::CloudError", True)
@@ -95,14 +95,14 @@ CHANGES: dict[str, tuple[str, Callable[[World], str]]] = {
 
 @pytest.mark.parametrize("other", OTHERS)
 @pytest.mark.parametrize("method", CHANGES)
-def test_changing(cpi_with: CpiWith, world: World, fake_aws: FakeAws, method: str, other: str) -> None:
+def test_changing(story: Story, world: World, fake_aws: FakeAws, method: str, other: str) -> None:
     """A change is no success on the word of another document; it is retried as after a fault."""
     action, make = CHANGES[method]
     cid = make(world)
     fake_aws.forget_calls()
     fake_aws.rule(action=action, times=None, replace=[[r"\A.*\Z", other]])
     error = (
-        cpi_with(max_retries=1)
+        story.cpi_with(max_retries=1)
         .call(method, cid, *([{"deployment": "cf"}] if action == "CreateTags" else []))
         .error
     )
@@ -127,11 +127,9 @@ READS = [
 
 
 @pytest.mark.parametrize(("element", "text", "lacking"), READS)
-def test_element(
-    cpi: Cpi, disk: CreateVolume, fake_aws: FakeAws, element: str, text: str, lacking: str
-) -> None:
+def test_element(story: Story, cpi: Cpi, fake_aws: FakeAws, element: str, text: str, lacking: str) -> None:
     """So is an element that has no value of its kind, that is there twice or missing, which is then named."""
-    disk_cid = disk()
+    disk_cid = story.disk()
     fake_aws.rule(action="DescribeVolumes", replace=[[element, text]])
     error = cpi.call("has_disk", disk_cid).error
     assert (error["type"], error["ok_to_retry"]) == ("Bosh::Clouds::CloudError", True)
@@ -142,10 +140,10 @@ def test_element(
 @pytest.mark.parametrize("element", ["instanceId", "instanceState", "instanceType"])
 @pytest.mark.parametrize("method", ["has_vm", "delete_vm"])
 def test_once(
-    cpi: Cpi, world: World, fake_aws: FakeAws, vm: RunInstance, method: str, element: str, change: str
+    story: Story, cpi: Cpi, world: World, fake_aws: FakeAws, method: str, element: str, change: str
 ) -> None:
     """If it is so in one answer only, the method does not fail, and changes nothing on its word."""
-    vm_cid = vm()
+    vm_cid = story.vm()
     fake_aws.rule(action="DescribeInstances", nth=1, replace=[[rf"<({element})>.*?</{element}>", change]])
     assert cpi.call(method, vm_cid).ok() is (True if method == "has_vm" else None)
     assert world.state()["instances"] == ([vm_cid] if method == "has_vm" else [])
@@ -165,11 +163,11 @@ def test_refusal(cpi: Cpi, fake_aws: FakeAws, refusal: str) -> None:
 
 
 @pytest.mark.parametrize("status", [301, 407])
-def test_status(cpi_with: CpiWith, fake_aws: FakeAws, status: int) -> None:
+def test_status(story: Story, fake_aws: FakeAws, status: int) -> None:
     """A status without AWS's code proves nothing: the call is retried as after a fault, and no longer."""
     error = {"code": "x", "message": "", "status": status}
     fake_aws.rule(action="DeleteSnapshot", times=None, error=error, replace=[[r"\A.*\Z", ""]])
-    error = cpi_with(max_retries=1).call("delete_snapshot", "snap-0123456789abcdef0").error
+    error = story.cpi_with(max_retries=1).call("delete_snapshot", "snap-0123456789abcdef0").error
     assert error["message"].startswith(f"DeleteSnapshot failed with {status}: ")
     assert error["ok_to_retry"] is True
     assert fake_aws.actions() == ["DeleteSnapshot"] * 2
@@ -184,11 +182,11 @@ def test_status(cpi_with: CpiWith, fake_aws: FakeAws, status: int) -> None:
         ("volumeId", "<volumeId/>"),
     ],
 )
-def test_created_disk(cpi: Cpi, leftovers: ListResources, fake_aws: FakeAws, element: str, text: str) -> None:
+def test_created_disk(story: Story, cpi: Cpi, fake_aws: FakeAws, element: str, text: str) -> None:
     """What was created with such an answer is looked for, and found."""
     fake_aws.rule(action="CreateVolume", replace=[[rf"<{element}>.*?</{element}>", text]])
     disk_cid = cpi.call("create_disk", 1024, {}, None).ok()
-    assert leftovers() == {"volumes": [disk_cid]}
+    assert story.leftovers() == {"volumes": [disk_cid]}
 
 
 @pytest.mark.parametrize(
@@ -201,9 +199,9 @@ def test_created_disk(cpi: Cpi, leftovers: ListResources, fake_aws: FakeAws, ele
         ("instanceId", ""),
     ],
 )
-def test_created_vm(create_vm: CreateVm, world: World, fake_aws: FakeAws, element: str, text: str) -> None:
+def test_created_vm(story: Story, world: World, fake_aws: FakeAws, element: str, text: str) -> None:
     """So is a VM."""
     garbled = [rf"<{element}>.*?</{element}>", f"<{element}>{text}</{element}>"]
     fake_aws.rule(action="RunInstances", replace=[garbled])
-    vm_cid = create_vm().ok()[0]
+    vm_cid = story.create_vm().ok()[0]
     assert world.state()["instances"] == [vm_cid]

@@ -1,13 +1,12 @@
 """create_vm: the root and the ephemeral disk."""
 
-from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 from testbed.cloud import FakeAws
 from testbed.world import World
-from tests.protocols import CpiWith, CreateVm, ReadWarnings
+from tests.stories.story import Story
 
 ROOT = {"VolumeType": "gp3", "DeleteOnTermination": "true"}
 EPHEMERAL = {"VolumeSize": "10", **ROOT}
@@ -59,8 +58,7 @@ OWN_KEY = "arn:aws:kms:us-east-1:123456789012:key/own"
     ],
 )
 def test_devices(
-    create_vm: CreateVm,
-    devices: Callable[[], dict[str, dict[str, str]]],
+    story: Story,
     properties: dict[str, Any],
     root: dict[str, str],
     ephemeral: dict[str, str] | None,
@@ -70,10 +68,10 @@ def test_devices(
 
     A whole number may be in quotes, as variables give it, or a float.
     """
-    answer = create_vm(properties)
+    answer = story.create_vm(properties)
     answer.ok()
     expected = {"/dev/xvda": root} if ephemeral is None else {"/dev/xvda": root, "/dev/sdb": ephemeral}
-    assert devices() == expected
+    assert story.devices() == expected
     warnings = [line for line in answer.stderr.splitlines() if "WARN" in line]
     assert bool(warnings) is bool(warning)
     assert warning in "\n".join(warnings)
@@ -116,22 +114,16 @@ def test_devices(
     ],
 )
 def test_default_disks(
-    create_vm: CreateVm,
-    cpi_with: CpiWith,
-    devices: Callable[[], dict[str, dict[str, str]]],
-    warnings: ReadWarnings,
-    aws: dict[str, Any],
-    own: dict[str, Any],
-    expected: dict[str, dict[str, str]],
+    story: Story, aws: dict[str, Any], own: dict[str, Any], expected: dict[str, dict[str, str]]
 ) -> None:
     """The configured disks are the defaults of every VM, key by key; a VM's own null counts for encryption.
 
     A VM with another type than the default one does not get the default iops and throughput.
     """
-    answer = create_vm(own, executable=cpi_with(**aws))
+    answer = story.create_vm(own, executable=story.cpi_with(**aws))
     answer.ok()
-    assert devices() == expected
-    assert warnings(answer) == []
+    assert story.devices() == expected
+    assert story.warnings(answer) == []
 
 
 @pytest.mark.parametrize(
@@ -139,27 +131,21 @@ def test_default_disks(
     [({"size": 1024}, {}, "5", 1), ({"size": 1024}, {"size": 7168}, "7", 0)],
 )
 def test_default_below_the_stemcell(
-    create_vm: CreateVm,
-    cpi_with: CpiWith,
-    devices: Callable[[], dict[str, dict[str, str]]],
-    default: dict[str, Any],
-    own: dict[str, int],
-    size: str,
-    lines: int,
+    story: Story, default: dict[str, Any], own: dict[str, int], size: str, lines: int
 ) -> None:
     """A default root disk that is smaller than the stemcell's gets the stemcell's size; the log says so."""
-    cpi = cpi_with(default_root_disk=default)
+    cpi = story.cpi_with(default_root_disk=default)
     properties = {"root_disk": own, "instance_type_fallbacks": ["m5.large"]}
-    answer = create_vm(properties, executable=cpi)
+    answer = story.create_vm(properties, executable=cpi)
     answer.ok()
-    assert devices()["/dev/xvda"]["VolumeSize"] == size
+    assert story.devices()["/dev/xvda"]["VolumeSize"] == size
     raised = "The root disk gets the stemcell's 5 GiB: aws.default_root_disk.size is less"
     assert answer.stderr.count(raised) == lines
 
 
-def test_root_disk_below_the_stemcell(create_vm: CreateVm, fake_aws: FakeAws, world: World) -> None:
+def test_root_disk_below_the_stemcell(story: Story, fake_aws: FakeAws, world: World) -> None:
     """A VM's own root disk that is smaller than the stemcell's is refused before EC2 launches anything."""
-    error = create_vm({"root_disk": {"size": 1024}}).error
+    error = story.create_vm({"root_disk": {"size": 1024}}).error
     assert (error["type"], error["ok_to_retry"]) == ("Bosh::Clouds::CloudError", False)
     assert "root_disk.size is 1024 MiB, but the stemcell's disk has 5 GiB" in error["message"]
     assert "give at least 5120 MiB, or remove size" in error["message"]

@@ -2,32 +2,17 @@
 
 from testbed.cloud import FakeAws
 from testbed.world import World
-from tests.protocols import (
-    CheckRefused,
-    CpiWith,
-    CreateVm,
-    CreateVolume,
-    ReadCalls,
-    ReadTags,
-    WriteError,
-    WriteNetwork,
-)
-from tests.stories.launches import below
+from tests.stories.story import Story, below
 
 LONG = "x" * 300
 
 
-def test_defaults(
-    create_vm: CreateVm,
-    cpi_with: CpiWith,
-    sent: ReadCalls,
-    world: World,
-) -> None:
+def test_defaults(story: Story, world: World) -> None:
     """Key, profile and metadata options come from the configuration unless the VM has its own."""
     options = {"http_tokens": "required", "http_put_response_hop_limit": "2", "instance_metadata_tags": None}
-    cpi = cpi_with(default_iam_instance_profile=world.instance_profile, metadata_options=options)
-    vm_cid = create_vm({"tenancy": "default"}, executable=cpi).ok()[0]
-    (parameters,) = sent("RunInstances")
+    cpi = story.cpi_with(default_iam_instance_profile=world.instance_profile, metadata_options=options)
+    vm_cid = story.create_vm({"tenancy": "default"}, executable=cpi).ok()[0]
+    (parameters,) = story.sent("RunInstances")
     assert parameters["ImageId"] == world.image_id
     assert parameters["KeyName"] == world.key_name
     assert below(parameters, "IamInstanceProfile") == {"Name": world.instance_profile}
@@ -39,26 +24,21 @@ def test_defaults(
     assert instance["MetadataOptions"]["HttpTokens"] == "required"
 
 
-def test_new_profile(create_vm: CreateVm, fake_aws: FakeAws, sent: ReadCalls, world: World) -> None:
+def test_new_profile(story: Story, fake_aws: FakeAws, world: World) -> None:
     """A launch with a profile that EC2 does not know yet is tried again, with the same client token."""
     fake_aws.rule(action="CreateInstanceProfile", unseen=2)
     fake_aws.client("iam").create_instance_profile(InstanceProfileName="new")
-    vm_cid = create_vm({"iam_instance_profile": "new"}).ok()[0]
+    vm_cid = story.create_vm({"iam_instance_profile": "new"}).ok()[0]
     assert world.instance(vm_cid)["IamInstanceProfile"]["Arn"].endswith("/new")
-    launches = sent("RunInstances")
+    launches = story.sent("RunInstances")
     assert (len(launches), len({each["ClientToken"] for each in launches})) == (3, 1)
 
 
-def test_own_properties(
-    create_vm: CreateVm,
-    cpi_with: CpiWith,
-    sent: ReadCalls,
-    world: World,
-) -> None:
+def test_own_properties(story: Story, world: World) -> None:
     """The VM's own properties win over the configuration's; metadata options are merged."""
     world.ec2.create_key_pair(KeyName="own")
     world.ec2.create_placement_group(GroupName="close", Strategy="cluster")
-    cpi = cpi_with(
+    cpi = story.cpi_with(
         default_iam_instance_profile="unknown",
         metadata_options={"http_tokens": "required", "http_endpoint": "enabled"},
     )
@@ -69,8 +49,8 @@ def test_own_properties(
         "tenancy": "dedicated",
         "metadata_options": {"http_tokens": "optional", "http_protocol_ipv_6": "enabled"},
     }
-    vm_cid = create_vm(properties, executable=cpi).ok()[0]
-    (parameters,) = sent("RunInstances")
+    vm_cid = story.create_vm(properties, executable=cpi).ok()[0]
+    (parameters,) = story.sent("RunInstances")
     assert below(parameters, "MetadataOptions") == {
         "HttpTokens": "optional",
         "HttpEndpoint": "enabled",
@@ -86,15 +66,15 @@ def test_own_properties(
     }
 
 
-def test_no_key(create_vm: CreateVm, cpi_with: CpiWith, sent: ReadCalls) -> None:
+def test_no_key(story: Story) -> None:
     """Without a key, a profile and options there is nothing about them in the launch."""
-    create_vm(executable=cpi_with(default_key_name=None)).ok()
-    (parameters,) = sent("RunInstances")
+    story.create_vm(executable=story.cpi_with(default_key_name=None)).ok()
+    (parameters,) = story.sent("RunInstances")
     names = {name.split(".")[0] for name in parameters}
     assert names.isdisjoint({"KeyName", "IamInstanceProfile", "MetadataOptions"})
 
 
-def test_tags(create_vm: CreateVm, tags_of: ReadTags, origin: dict[str, str], world: World) -> None:
+def test_tags(story: Story, origin: dict[str, str], world: World) -> None:
     """The VM's tags win over the environment's; they are cut, made strings, and put on everything.
 
     So are those that tell where it comes from, which win over both.
@@ -102,7 +82,7 @@ def test_tags(create_vm: CreateVm, tags_of: ReadTags, origin: dict[str, str], wo
     env = {"bosh": {"tags": {"owner": "env", "cost": 7, "none": None, "bosh_director_uuid": "x"}}}
     odd = {LONG: LONG, "flag": True, "list": [1, {"a": None}], "empty": ""}
     properties = {"tags": {"owner": "vm", "bosh_agent_id": "x", **odd}}
-    vm_cid = create_vm(properties, env=env).ok()[0]
+    vm_cid = story.create_vm(properties, env=env).ok()[0]
     expected = {
         "owner": "vm",
         "cost": "7",
@@ -116,45 +96,43 @@ def test_tags(create_vm: CreateVm, tags_of: ReadTags, origin: dict[str, str], wo
     interfaces = [nic["NetworkInterfaceId"] for nic in instance["NetworkInterfaces"]]
     assert (len(volumes), len(interfaces)) == (2, 1)
     for resource in (vm_cid, *volumes, *interfaces):
-        tags = tags_of(resource)
+        tags = story.tags_of(resource)
         assert tags.pop("list").replace(" ", "") == '[1,{"a":null}]'
         assert tags == expected
 
 
-def test_hinted_disks(
-    create_vm: CreateVm, disk: CreateVolume, failure: WriteError, world: World, fake_aws: FakeAws
-) -> None:
+def test_hinted_disks(story: Story, world: World, fake_aws: FakeAws) -> None:
     """Subnet, VM and hinted disks must be in one zone; a disk that is unknown is DiskNotFound."""
-    here, there = disk(), disk(world.other_zone)
+    here, there = story.disk(), story.disk(world.other_zone)
     wrong = "can't use multiple availability zones: subnet in us-east-1a, VM in us-east-1{}"
-    apart = create_vm({"availability_zone": world.other_zone})
-    assert apart.error == failure("CloudError", wrong.format("b"))
-    far = create_vm(disks=[here, there])
-    assert far.error == failure("CloudError", wrong.format("a, and volume in us-east-1a, us-east-1b"))
+    apart = story.create_vm({"availability_zone": world.other_zone})
+    assert apart.error == story.failure("CloudError", wrong.format("b"))
+    far = story.create_vm(disks=[here, there])
+    assert far.error == story.failure("CloudError", wrong.format("a, and volume in us-east-1a, us-east-1b"))
     unknown = "vol-0123456789abcdef0"
-    gone = create_vm(disks=[here, unknown])
-    assert gone.error == failure("DiskNotFound", f"Disk '{unknown}' not found")
+    gone = story.create_vm(disks=[here, unknown])
+    assert gone.error == story.failure("DiskNotFound", f"Disk '{unknown}' not found")
     assert [action for action in fake_aws.actions() if not action.startswith("Describe")] == []
-    create_vm(disks=[here, here]).ok()
+    story.create_vm(disks=[here, here]).ok()
     (volume,) = world.ec2.describe_volumes(VolumeIds=[here])["Volumes"]
     assert volume["State"] == "available"
 
 
-def test_settings_too_large(create_vm: CreateVm, network: WriteNetwork, refused: CheckRefused) -> None:
+def test_settings_too_large(story: Story) -> None:
     """Settings that EC2 won't take are refused, with size and limit, before an interface is made either."""
-    networks = {"one": network("10.0.1.10"), "two": network("10.0.2.10", 1)}
-    answer = create_vm(networks=networks, env={"filler": "ü" * 9000})
+    networks = {"one": story.network("10.0.1.10"), "two": story.network("10.0.2.10", 1)}
+    answer = story.create_vm(networks=networks, env={"filler": "ü" * 9000})
     message = answer.error["message"]
     assert "16384" in message
     size = next(int(word) for word in message.split() if word.startswith("18"))
     assert 18_000 < size < 19_000
-    assert "DescribeSubnets" in refused(answer, message)
+    assert "DescribeSubnets" in story.refused(answer, message)
 
 
-def test_unknown_image(create_vm: CreateVm, refused: CheckRefused) -> None:
+def test_unknown_image(story: Story) -> None:
     """An AMI that is unknown is named without the mark of light stemcells, with the region and the remedy."""
-    unknown = create_vm(stemcell_cid="ami-0123456789abcdef0 light")
-    refused(unknown, "could not find AMI 'ami-0123456789abcdef0'")
+    unknown = story.create_vm(stemcell_cid="ami-0123456789abcdef0 light")
+    story.refused(unknown, "could not find AMI 'ami-0123456789abcdef0'")
     assert unknown.error["message"].endswith(
         ". It does not exist in region us-east-1, or its owner does not share it with this account: "
         "upload the stemcell again (bosh upload-stemcell --fix), or correct aws.region"

@@ -7,7 +7,7 @@ import pytest
 from testbed.cloud import FakeAws
 from testbed.executable import Cpi
 from testbed.world import World
-from tests.protocols import CpiWith, CreateVolume, ReadTags, RunInstance, WriteError
+from tests.stories.story import Story
 
 UNKNOWN = "i-0123456789abcdef0"
 AGENT = {"bosh_agent_id": "agent-0"}
@@ -20,9 +20,9 @@ def state(code: int, name: str) -> list[str]:
     return [STATE, f"<instanceState><code>{code}</code><name>{name}</name></instanceState>"]
 
 
-def test_delete_vm(cpi: Cpi, vm: RunInstance, disk: CreateVolume, world: World, fake_aws: FakeAws) -> None:
+def test_delete_vm(story: Story, cpi: Cpi, world: World, fake_aws: FakeAws) -> None:
     """The VM ends with its own volumes and interfaces, its persistent disk stays; it is waited for."""
-    vm_cid, disk_cid = vm(), disk()
+    vm_cid, disk_cid = story.vm(), story.disk()
     world.ec2.attach_volume(InstanceId=vm_cid, VolumeId=disk_cid, Device="/dev/sdf")
     fake_aws.rule(action="DescribeInstances", nth=1, replace=[state(32, "shutting-down")])
     fake_aws.forget_calls()
@@ -35,17 +35,12 @@ def test_delete_vm(cpi: Cpi, vm: RunInstance, disk: CreateVolume, world: World, 
     assert cpi.call("has_vm", vm_cid).ok() is False
 
 
-def test_delete_vm_on_the_fast_path(
-    cpi_with: CpiWith,
-    vm: RunInstance,
-    tags_of: ReadTags,
-    fake_aws: FakeAws,
-) -> None:
+def test_delete_vm_on_the_fast_path(story: Story, fake_aws: FakeAws) -> None:
     """The fast path terminates, tags, and does not wait."""
-    vm_cid = vm()
-    assert cpi_with(fast_path_delete=True).call("delete_vm", vm_cid, stemcell=2).ok() is None
+    vm_cid = story.vm()
+    assert story.cpi_with(fast_path_delete=True).call("delete_vm", vm_cid, stemcell=2).ok() is None
     assert fake_aws.actions() == ["TerminateInstances", "CreateTags"]
-    assert tags_of(vm_cid) == {**AGENT, "Name": "to be deleted"}
+    assert story.tags_of(vm_cid) == {**AGENT, "Name": "to be deleted"}
 
 
 @pytest.mark.parametrize(
@@ -57,35 +52,27 @@ def test_delete_vm_on_the_fast_path(
         ("get_disks", "i-x", []),
     ],
 )
-def test_unknown_vm(cpi: Cpi, failure: WriteError, method: str, vm_cid: str, more: list[Any]) -> None:
+def test_unknown_vm(story: Story, cpi: Cpi, method: str, vm_cid: str, more: list[Any]) -> None:
     """An id that EC2 does not know, or calls malformed, is VMNotFound."""
     answer = cpi.call(method, vm_cid, *more, stemcell=2)
-    assert answer.error == failure("VMNotFound", f"VM `{vm_cid}' not found")
+    assert answer.error == story.failure("VMNotFound", f"VM `{vm_cid}' not found")
 
 
 @pytest.mark.parametrize(
     ("method", "more"), [("reboot_vm", []), ("set_vm_metadata", [{"a": "b"}]), ("get_disks", [])]
 )
-def test_terminated_vm(
-    cpi: Cpi,
-    vm: RunInstance,
-    world: World,
-    tags_of: ReadTags,
-    failure: WriteError,
-    method: str,
-    more: list[Any],
-) -> None:
+def test_terminated_vm(story: Story, cpi: Cpi, world: World, method: str, more: list[Any]) -> None:
     """EC2 shows a terminated instance for a while. For BOSH there is no such VM, and nothing tags it."""
-    vm_cid = vm()
+    vm_cid = story.vm()
     world.ec2.terminate_instances(InstanceIds=[vm_cid])
-    assert cpi.call(method, vm_cid, *more).error == failure("VMNotFound", f"VM `{vm_cid}' not found")
-    assert tags_of(vm_cid) == AGENT
+    assert cpi.call(method, vm_cid, *more).error == story.failure("VMNotFound", f"VM `{vm_cid}' not found")
+    assert story.tags_of(vm_cid) == AGENT
     assert cpi.call("has_vm", vm_cid).ok() is False
 
 
-def test_has_vm(cpi: Cpi, vm: RunInstance, world: World) -> None:
+def test_has_vm(story: Story, cpi: Cpi, world: World) -> None:
     """A VM is there until it is terminated; an id that is unknown or malformed is not."""
-    vm_cid = vm()
+    vm_cid = story.vm()
     world.ec2.stop_instances(InstanceIds=[vm_cid])
     assert cpi.call("has_vm", vm_cid).ok() is True
     assert cpi.call("has_vm", UNKNOWN).ok() is False
@@ -102,16 +89,17 @@ def test_has_vm(cpi: Cpi, vm: RunInstance, world: World) -> None:
     ids=["running", "stopped", "stopping"],
 )
 def test_reboot_vm(
+    story: Story,
     cpi: Cpi,
-    vm: RunInstance,
     world: World,
     fake_aws: FakeAws,
-    is_stopped: bool,  # noqa: FBT001 - a column of the table
     rules: list[list[str]],
     action: str,
+    *,
+    is_stopped: bool,
 ) -> None:
     """A running VM is rebooted, one that is stopped is started, as soon as it is stopped."""
-    vm_cid = vm()
+    vm_cid = story.vm()
     if is_stopped:
         world.ec2.stop_instances(InstanceIds=[vm_cid])
     if rules:
@@ -123,9 +111,9 @@ def test_reboot_vm(
     assert world.instance(vm_cid)["State"]["Name"] == "running"
 
 
-def test_start_without_capacity(cpi: Cpi, vm: RunInstance, world: World, fake_aws: FakeAws) -> None:
+def test_start_without_capacity(story: Story, cpi: Cpi, world: World, fake_aws: FakeAws) -> None:
     """A VM starts with its own type only, so a fallback needs a new VM."""
-    vm_cid = vm()
+    vm_cid = story.vm()
     world.ec2.stop_instances(InstanceIds=[vm_cid])
     full = {"code": "InsufficientInstanceCapacity", "message": "No capacity.", "status": 500}
     fake_aws.rule(action="StartInstances", error=full)
@@ -146,33 +134,26 @@ def test_start_without_capacity(cpi: Cpi, vm: RunInstance, world: World, fake_aw
     ids=["some", "none"],
 )
 def test_set_vm_metadata(
+    story: Story,
     cpi: Cpi,
-    vm: RunInstance,
     world: World,
-    tags_of: ReadTags,
     fake_aws: FakeAws,
     metadata: dict[str, Any],
     expected: dict[str, str],
 ) -> None:
     """The VM and all its volumes are tagged in one call; without tags there is no call."""
-    vm_cid = vm()
+    vm_cid = story.vm()
     assert cpi.call("set_vm_metadata", vm_cid, metadata).ok() is None
     assert fake_aws.actions().count("CreateTags") == (1 if expected else 0)
     devices = world.instance(vm_cid)["BlockDeviceMappings"]
     assert devices != []
     for resource in (vm_cid, *(device["Ebs"]["VolumeId"] for device in devices)):
-        assert tags_of(resource) == {**(AGENT if resource == vm_cid else {}), **expected}
+        assert story.tags_of(resource) == {**(AGENT if resource == vm_cid else {}), **expected}
 
 
-def test_tag_limit(
-    cpi: Cpi,
-    vm: RunInstance,
-    world: World,
-    tags_of: ReadTags,
-    fake_aws: FakeAws,
-) -> None:
+def test_tag_limit(story: Story, cpi: Cpi, world: World, fake_aws: FakeAws) -> None:
     """A tag limit is logged; whatever has not reached it is tagged all the same."""
-    vm_cid = vm()
+    vm_cid = story.vm()
     fake_aws.rule(action="CreateTags", where={"ResourceId.1": vm_cid}, error=LIMIT)
     answer = cpi.call("set_vm_metadata", vm_cid, {"a": "b"})
     assert answer.ok() is None
@@ -180,14 +161,14 @@ def test_tag_limit(
     assert len(errors) == 1
     assert vm_cid in errors[0]
     assert "TagLimitExceeded" in errors[0]
-    assert tags_of(vm_cid) == AGENT
+    assert story.tags_of(vm_cid) == AGENT
     devices = world.instance(vm_cid)["BlockDeviceMappings"]
-    assert [tags_of(device["Ebs"]["VolumeId"]) for device in devices] == [{"a": "b"}] * len(devices)
+    assert [story.tags_of(device["Ebs"]["VolumeId"]) for device in devices] == [{"a": "b"}] * len(devices)
 
 
-def test_get_disks(cpi: Cpi, vm: RunInstance, disk: CreateVolume, world: World) -> None:
+def test_get_disks(story: Story, cpi: Cpi, world: World) -> None:
     """All EBS volumes of a VM are its disks."""
-    vm_cid, disk_cid = vm(), disk()
+    vm_cid, disk_cid = story.vm(), story.disk()
     world.ec2.attach_volume(InstanceId=vm_cid, VolumeId=disk_cid, Device="/dev/sdf")
     found = cpi.call("get_disks", vm_cid).ok()
     assert disk_cid in found

@@ -8,7 +8,7 @@ import pytest
 from bosh_aws_cpi.properties.vm import VmProperties
 from testbed.cloud import FakeAws
 from testbed.world import World
-from tests.protocols import CreateVm, ReadCalls, ReadWarnings, WriteNetwork
+from tests.stories.story import Story
 
 HOST = "h-0123456789abcdef0"
 HOSTS = "arn:aws:resource-groups:us-east-1:123456789012:group/hosts"
@@ -110,25 +110,19 @@ IGNORED = "Unknown properties are ignored: "
     ],
 )
 def test_options(
-    create_vm: CreateVm,
-    sent: ReadCalls,
-    warnings: ReadWarnings,
-    world: World,
-    properties: dict[str, Any],
-    expected: dict[str, str],
-    warning: str,
+    story: Story, world: World, properties: dict[str, Any], expected: dict[str, str], warning: str
 ) -> None:
     """Each option goes to EC2 as it is given, and nothing that is not; credits are for burstable types."""
     host = {"InstanceType": "t3.micro", "AvailabilityZone": world.zone, "Quantity": 1}
     (host_id,) = world.ec2.allocate_hosts(**host)["HostIds"]
     world.ec2.create_placement_group(GroupName="apart", Strategy="partition", PartitionCount=7)
-    answer = create_vm(json.loads(json.dumps(properties).replace(HOST, host_id)))
+    answer = story.create_vm(json.loads(json.dumps(properties).replace(HOST, host_id)))
     answer.ok()
-    (parameters,) = sent("RunInstances")
+    (parameters,) = story.sent("RunInstances")
     given = {name: value for name, value in parameters.items() if name.partition(".")[0] not in CONSTANT}
     shown = {name: value.replace(host_id, HOST) for name, value in given.items()}
     assert shown == {"Placement.AvailabilityZone": world.zone, **expected}
-    assert warnings(answer) == ([warning] if warning else [])
+    assert story.warnings(answer) == ([warning] if warning else [])
 
 
 NOTHING = {
@@ -146,60 +140,48 @@ AT_REST = {
 
 @pytest.mark.parametrize("properties", AT_REST.values(), ids=AT_REST.keys())
 def test_properties_at_rest(
-    create_vm: CreateVm,
-    sent: ReadCalls,
-    warnings: ReadWarnings,
-    fake_aws: FakeAws,
-    world: World,
-    properties: dict[str, Any],
+    story: Story, fake_aws: FakeAws, world: World, properties: dict[str, Any]
 ) -> None:
     """Properties that ask for nothing change nothing, also when they are null, and cost no call."""
-    create_vm().ok()
-    (plain,), asked = sent("RunInstances"), set(fake_aws.actions())
+    story.create_vm().ok()
+    (plain,), asked = story.sent("RunInstances"), set(fake_aws.actions())
     world.ec2.terminate_instances(InstanceIds=world.state()["instances"])
     fake_aws.forget_calls()
-    answer = create_vm(properties, agent_id="agent-2")
+    answer = story.create_vm(properties, agent_id="agent-2")
     answer.ok()
     assert set(fake_aws.actions()) == asked
-    (parameters,) = sent("RunInstances")
+    (parameters,) = story.sent("RunInstances")
     assert {name for name in parameters if parameters[name] != plain.get(name)} <= {
         "ClientToken",
         "UserData",
         *(f"TagSpecification.{number}.Tag.2.Value" for number in (1, 2, 3)),
     }
     assert parameters.keys() == plain.keys()
-    assert warnings(answer) == []
+    assert story.warnings(answer) == []
 
 
 @pytest.mark.parametrize("is_several", [False, True], ids=["one-network", "two-networks"])
-def test_traffic(
-    create_vm: CreateVm,
-    network: WriteNetwork,
-    sent: ReadCalls,
-    world: World,
-    *,
-    is_several: bool,
-) -> None:
+def test_traffic(story: Story, world: World, *, is_several: bool) -> None:
     """A public address is the first interface's; with several, the check comes off each by itself."""
-    networks = {"one": network("10.0.1.10")}
+    networks = {"one": story.network("10.0.1.10")}
     if is_several:
-        networks["two"] = network("10.0.2.10", 1)
-    vm_cid = create_vm({"auto_assign_public_ip": True, "source_dest_check": False}, networks).ok()[0]
+        networks["two"] = story.network("10.0.2.10", 1)
+    vm_cid = story.create_vm({"auto_assign_public_ip": True, "source_dest_check": False}, networks).ok()[0]
     nics = sorted(
         world.instance(vm_cid)["NetworkInterfaces"], key=lambda nic: nic["Attachment"]["DeviceIndex"]
     )
     assert ["Association" in nic for nic in nics] == [True, False][: len(networks)]
     assert [nic["SourceDestCheck"] for nic in nics] == [False] * len(networks)
     ids = [nic["NetworkInterfaceId"] for nic in nics]
-    changes = sent("ModifyNetworkInterfaceAttribute")
+    changes = story.sent("ModifyNetworkInterfaceAttribute")
     unchecked = [call["NetworkInterfaceId"] for call in changes if "SourceDestCheck.Value" in call]
     published = [call["NetworkInterfaceId"] for call in changes if "AssociatePublicIpAddress" in call]
     assert unchecked == (ids if is_several else [])
     assert published == (ids[:1] if is_several else [])
-    assert len(sent("ModifyInstanceAttribute")) == (0 if is_several else 1)
+    assert len(story.sent("ModifyInstanceAttribute")) == (0 if is_several else 1)
 
 
-def test_unknown_properties(create_vm: CreateVm, network: WriteNetwork, warnings: ReadWarnings) -> None:
+def test_unknown_properties(story: Story) -> None:
     """Each unknown property is logged once, with its path and the nearest name, and is no error.
 
     So is a boolean in quotes, which is true, whatever it says.
@@ -209,11 +191,11 @@ def test_unknown_properties(create_vm: CreateVm, network: WriteNetwork, warnings
         "source_dest_check": "false",
         "ephemeral_disk": {"use_instance_store": None},
     }
-    networks = {"one": network("10.0.1.10", netmaks="255.0.0.0")}
+    networks = {"one": story.network("10.0.1.10", netmaks="255.0.0.0")}
     networks["one"]["cloud_properties"]["subnets"] = "x"
-    answer = create_vm(properties, networks)
+    answer = story.create_vm(properties, networks)
     answer.ok()
-    quoted, *ignored = warnings(answer)
+    quoted, *ignored = story.warnings(answer)
     assert quoted == "source_dest_check 'false' is given as a string, which counts as true"
     named = [each for line in ignored for each in line.removeprefix(IGNORED).split(", ")]
     assert sorted(named) == [

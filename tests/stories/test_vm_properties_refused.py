@@ -7,11 +7,11 @@ import pytest
 from testbed.cloud import FakeAws
 from testbed.executable import Answer, Cpi
 from testbed.world import World
-from tests.protocols import CheckRefused, CpiWith, CreateVm, ReadCalls, ReadWarnings, WriteNetwork
 from tests.refused_vms import CONTRADICTIONS, DEFAULTS, MISFITS, NETWORK_OPTIONS, SECRET, WRONG
 from tests.stories.checked_config import SUBNET, changed, right
 from tests.stories.checking import Findings, checked, errors, network_of
 from tests.stories.stemcell_images import Heavy
+from tests.stories.story import Story
 
 AT_SUBNET = "networks/default/subnets/0/cloud_properties"
 VM_TYPE, AT_TYPE = ("vm_types", 1, "cloud_properties"), "vm_types/large/cloud_properties"
@@ -30,17 +30,11 @@ def check_both(answer: Answer, found: Findings, place: str, words: str) -> None:
 
 @pytest.mark.parametrize(("properties", "blamed", "words"), [*WRONG, *CONTRADICTIONS])
 def test_contradictions(
-    cpi: Cpi,
-    create_vm: CreateVm,
-    refused: CheckRefused,
-    world: World,
-    properties: dict[str, Any],
-    blamed: str,
-    words: str,
+    story: Story, cpi: Cpi, world: World, properties: dict[str, Any], blamed: str, words: str
 ) -> None:
     """Wrong, missing and contradicting properties are named without asking AWS; so says `cpi check`."""
-    answer = create_vm(properties)
-    assert refused(answer) == []
+    answer = story.create_vm(properties)
+    assert story.refused(answer) == []
     if (message := answer.error["message"]).startswith("Invalid"):
         assert f": cloud_properties.{blamed.replace('/', '.')}: " in message
     whole = changed(right(world), VM_TYPE, {"instance_type": "t3.micro", **properties})
@@ -49,41 +43,27 @@ def test_contradictions(
 
 @pytest.mark.parametrize(("options", "blamed", "words"), NETWORK_OPTIONS)
 def test_options_of_a_network(
-    cpi: Cpi,
-    create_vm: CreateVm,
-    refused: CheckRefused,
-    world: World,
-    options: dict[str, Any],
-    blamed: str,
-    words: str,
+    story: Story, cpi: Cpi, world: World, options: dict[str, Any], blamed: str, words: str
 ) -> None:
     """Wrong options of a network's interface are refused without a call to AWS; so says `cpi check`."""
     (name,) = options
     whole = changed(right(world), (*SUBNET, "cloud_properties", name), options[name])
-    answer = create_vm(networks=network_of(whole))
-    assert refused(answer, f"networks.default.cloud_properties.{blamed.replace('/', '.')}") == []
+    answer = story.create_vm(networks=network_of(whole))
+    assert story.refused(answer, f"networks.default.cloud_properties.{blamed.replace('/', '.')}") == []
     check_both(answer, checked(cpi, whole, "--offline"), f"{AT_SUBNET}/{blamed}", words)
 
 
 @pytest.mark.parametrize(("aws", "blamed", "words"), DEFAULTS)
-def test_defaults(
-    create_vm: CreateVm,
-    cpi_with: CpiWith,
-    refused: CheckRefused,
-    world: World,
-    aws: dict[str, Any],
-    blamed: str,
-    words: str,
-) -> None:
+def test_defaults(story: Story, world: World, aws: dict[str, Any], blamed: str, words: str) -> None:
     """A wrong default is refused by name without an AWS call; so says `cpi check`."""
-    cpi = cpi_with(**aws)
-    answer = create_vm(executable=cpi)
+    cpi = story.cpi_with(**aws)
+    answer = story.create_vm(executable=cpi)
     place = f"aws.{blamed.replace('/', '.')}"
-    assert refused(answer, place) == []
+    assert story.refused(answer, place) == []
     check_both(answer, checked(cpi, right(world), "--offline"), place, words)
 
 
-def test_wrong_types(create_vm: CreateVm, fake_aws: FakeAws) -> None:
+def test_wrong_types(story: Story, fake_aws: FakeAws) -> None:
     """Every property of a wrong type is named at once, by its path and without its value."""
     secret = "not-to-be-told"
     wrong: dict[str, Any] = {
@@ -93,7 +73,7 @@ def test_wrong_types(create_vm: CreateVm, fake_aws: FakeAws) -> None:
         "root_disk": {"throughput": True, "volume_initialization_rate": 99},
         "bandwidth_weighting": "vpc-2",
     }
-    error = create_vm(wrong).error
+    error = story.create_vm(wrong).error
     assert (error["type"], error["ok_to_retry"]) == ("Bosh::Clouds::CloudError", False)
     head, _, problems = error["message"].partition(": ")
     assert head == "Invalid properties"
@@ -107,10 +87,10 @@ def test_wrong_types(create_vm: CreateVm, fake_aws: FakeAws) -> None:
     assert fake_aws.actions() == []
 
 
-def test_architecture(create_vm: CreateVm, refused: CheckRefused, world: World) -> None:
+def test_architecture(story: Story, world: World) -> None:
     """A type that can't run the stemcell's AMI is named with both architectures, a fallback too."""
-    answer = create_vm({"instance_type_fallbacks": ["t4g.micro"]})
-    refused(answer, f"AMI '{world.image_id}' is for x86_64", "'t4g.micro' runs arm64")
+    answer = story.create_vm({"instance_type_fallbacks": ["t4g.micro"]})
+    story.refused(answer, f"AMI '{world.image_id}' is for x86_64", "'t4g.micro' runs arm64")
 
 
 @pytest.mark.parametrize(
@@ -129,84 +109,73 @@ def test_architecture(create_vm: CreateVm, refused: CheckRefused, world: World) 
     ],
 )
 def test_boot(
-    create_vm: CreateVm,
-    heavy: Heavy,
-    fake_aws: FakeAws,
-    instance_type: str,
-    settings: dict[str, Any],
-    what: str,
+    story: Story, heavy: Heavy, fake_aws: FakeAws, instance_type: str, settings: dict[str, Any], what: str
 ) -> None:
     """A type that can't boot the stemcell's AMI, or has no NitroTPM for it, is refused before the launch."""
-    error = create_vm({"instance_type": instance_type}, stemcell_cid=heavy.create(**settings).ok()).error
+    error = story.create_vm(
+        {"instance_type": instance_type}, stemcell_cid=heavy.create(**settings).ok()
+    ).error
     assert what in error["message"]
     assert "RunInstances" not in fake_aws.actions()
 
 
-def test_disabled_image(create_vm: CreateVm, refused: CheckRefused, world: World, fake_aws: FakeAws) -> None:
+def test_disabled_image(story: Story, world: World, fake_aws: FakeAws) -> None:
     """A disabled AMI is named as that, with what can be done."""
     world.ec2.disable_image(ImageId=world.image_id)
     fake_aws.forget_calls()
-    refused(create_vm(), f"AMI '{world.image_id}' is disabled", "bosh upload-stemcell --fix")
+    story.refused(story.create_vm(), f"AMI '{world.image_id}' is disabled", "bosh upload-stemcell --fix")
 
 
-def test_partition_that_a_type_lacks(create_vm: CreateVm, refused: CheckRefused, fake_aws: FakeAws) -> None:
+def test_partition_that_a_type_lacks(story: Story, fake_aws: FakeAws) -> None:
     """A partition is refused for a type that can't be in a partition placement group."""
     fake_aws.rule(action="DescribeInstanceTypes", replace=[["<item>partition</item>", ""]])
-    answer = create_vm({"placement_group": "apart", "placement_partition": 1})
+    answer = story.create_vm({"placement_group": "apart", "placement_partition": 1})
     fake_aws.clear_rules()
-    refused(answer, "placement_partition", "'t3.micro' that does not support it")
+    story.refused(answer, "placement_partition", "'t3.micro' that does not support it")
 
 
 @pytest.mark.usefixtures("ipv6")
-def test_type_without_ipv6(create_vm: CreateVm, refused: CheckRefused, network: WriteNetwork) -> None:
+def test_type_without_ipv6(story: Story) -> None:
     """A primary IPv6 address is refused for a type without IPv6."""
-    networks = {"one": network("2001:db8::10")}
-    answer = create_vm({"instance_type": "m3.medium", "primary_ipv6": True}, networks)
-    refused(answer, "primary_ipv6", "'m3.medium' that does not support it")
+    networks = {"one": story.network("2001:db8::10")}
+    answer = story.create_vm({"instance_type": "m3.medium", "primary_ipv6": True}, networks)
+    story.refused(answer, "primary_ipv6", "'m3.medium' that does not support it")
 
 
-def test_options_of_the_built_in_table(create_vm: CreateVm, cpi_with: CpiWith, sent: ReadCalls) -> None:
+def test_options_of_the_built_in_table(story: Story) -> None:
     """The built-in table does not know which types support an option: then EC2 decides."""
-    cpi = cpi_with(enable_describe_instance_types=False)
-    create_vm({"enclave": True}, executable=cpi).ok()
-    (call,) = sent("RunInstances")
+    cpi = story.cpi_with(enable_describe_instance_types=False)
+    story.create_vm({"enclave": True}, executable=cpi).ok()
+    (call,) = story.sent("RunInstances")
     assert call["EnclaveOptions.Enabled"] == "true"
 
 
 @pytest.mark.parametrize(("properties", "blamed", "words"), MISFITS)
 def test_what_does_not_fit(
-    cpi: Cpi,
-    create_vm: CreateVm,
-    refused: CheckRefused,
-    world: World,
-    properties: dict[str, Any],
-    blamed: str,
-    words: str,
+    story: Story, cpi: Cpi, world: World, properties: dict[str, Any], blamed: str, words: str
 ) -> None:
     """What a type, a fallback or a disk can't do is refused with the property to change; so says check."""
-    answer = create_vm(properties)
-    refused(answer)
+    answer = story.create_vm(properties)
+    story.refused(answer)
     whole = changed(right(world), VM_TYPE, {"instance_type": "t3.micro", **properties})
     found = checked(cpi, whole, "--stemcell", world.image_id)
     check_both(answer, found, f"{AT_TYPE}/{blamed}", words)
 
 
 @pytest.mark.parametrize(("size", "is_warned"), [(12288, True), (13312, False)])
-def test_room_for_hibernation(
-    create_vm: CreateVm, warnings: ReadWarnings, size: int, *, is_warned: bool
-) -> None:
+def test_room_for_hibernation(story: Story, size: int, *, is_warned: bool) -> None:
     """A root disk that may be too small for the memory and the stemcell's files is used, with a warning."""
     properties = {"instance_type": "m5.large", "root_disk": {"encrypted": True, "size": size}}
-    answer = create_vm({**properties, "hibernation": True})
+    answer = story.create_vm({**properties, "hibernation": True})
     answer.ok()
     text = f"The root disk of {size} MiB may be too small for hibernation"
-    assert [text in line and "13312 MiB" in line for line in warnings(answer)] == [True] * is_warned
+    assert [text in line and "13312 MiB" in line for line in story.warnings(answer)] == [True] * is_warned
 
 
-def test_hibernation_of_an_encrypted_stemcell(create_vm: CreateVm, world: World, sent: ReadCalls) -> None:
+def test_hibernation_of_an_encrypted_stemcell(story: Story, world: World) -> None:
     """The root disk of an encrypted stemcell is encrypted."""
     copy = {"Name": "copy", "SourceImageId": world.image_id, "SourceRegion": "us-east-1", "Encrypted": True}
     stemcell = world.ec2.copy_image(**copy)["ImageId"]
-    create_vm({"hibernation": True, "root_disk": {"size": 6144}}, stemcell_cid=stemcell).ok()
-    (call,) = sent("RunInstances")
+    story.create_vm({"hibernation": True, "root_disk": {"size": 6144}}, stemcell_cid=stemcell).ok()
+    (call,) = story.sent("RunInstances")
     assert call["HibernationOptions.Configured"] == "true"

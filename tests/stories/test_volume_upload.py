@@ -9,9 +9,10 @@ from testbed.executable import DIRECTOR_UUID
 from testbed.killing import kill_at
 from testbed.rules import REQUEST_ID
 from testbed.world import World
-from tests.protocols import ListResources, ReadCalls, ReadTags, ReadWarnings, WriteError
+from tests.protocols import ListResources
 from tests.stories.own_vm import DISK_SIZE, OwnVm, loop_device, makes_loop_devices
 from tests.stories.stemcell_images import PROPERTIES, SMALL
+from tests.stories.story import Story
 
 pytestmark = pytest.mark.usefixtures("fast_clock")
 
@@ -40,16 +41,16 @@ def beside(parameters: dict[str, str], *prefixes: str) -> dict[str, str]:
     return {name: value for name, value in parameters.items() if not name.startswith(left_out)}
 
 
-def test_by_volume(
-    own_vm: OwnVm, fake_aws: FakeAws, sent: ReadCalls, tags_of: ReadTags, made: ListResources
-) -> None:
+def test_by_volume(story: Story, own_vm: OwnVm, fake_aws: FakeAws, made: ListResources) -> None:
     """A volume is created, attached, written and deleted; its snapshot becomes the AMI."""
     ami_id = own_vm.create().ok()
     assert fake_aws.actions() == [*BY_VOLUME, *REGISTERED]
     assert (own_vm.called_with, own_vm.image) == ([own_vm.disk], SMALL)
     (snapshot_id,) = made()["snapshots"]
     assert made() == {"images": [ami_id], "snapshots": [snapshot_id]}
-    (creating,), (attaching,), (detaching,) = map(sent, ("CreateVolume", "AttachVolume", "DetachVolume"))
+    (creating,), (attaching,), (detaching,) = map(
+        story.sent, ("CreateVolume", "AttachVolume", "DetachVolume")
+    )
     assert beside(creating, "TagSpecification") == {
         "Size": "3",
         "VolumeType": "gp3",
@@ -59,14 +60,14 @@ def test_by_volume(
     volume_id = attaching["VolumeId"]
     assert beside(attaching) == {"VolumeId": volume_id, "InstanceId": own_vm.vm_cid, "Device": "/dev/sdf"}
     assert beside(detaching) == {"VolumeId": volume_id, "InstanceId": own_vm.vm_cid, "Force": "true"}
-    assert sent("CreateSnapshot")[0]["Description"] == TITLE
-    (registering,) = sent("RegisterImage")
+    assert story.sent("CreateSnapshot")[0]["Description"] == TITLE
+    (registering,) = story.sent("RegisterImage")
     assert registering["BlockDeviceMapping.1.Ebs.SnapshotId"] == snapshot_id
     tags = {"distro": "noble", "n": "1", "bosh_director_uuid": DIRECTOR_UUID}
-    tags["bosh_stemcell"] = tags_of(ami_id)["bosh_stemcell"]
+    tags["bosh_stemcell"] = story.tags_of(ami_id)["bosh_stemcell"]
     assert registering["Name"].startswith("BOSH-")
-    assert tags_of(snapshot_id) == {**tags, "bosh_ami": ami_id}
-    assert tags_of(ami_id) == {**tags, "Name": TITLE}
+    assert story.tags_of(snapshot_id) == {**tags, "bosh_ami": ami_id}
+    assert story.tags_of(ami_id) == {**tags, "Name": TITLE}
     assert {creating[f"TagSpecification.1.Tag.{n}.Key"] for n in range(1, 5)} == set(tags)
 
 
@@ -83,7 +84,7 @@ def test_in_earnest(own_vm: OwnVm, tmp_path: Path, made: ListResources) -> None:
     assert content[len(SMALL) :] == b"\xff" * (DISK_SIZE - len(SMALL))
 
 
-def test_by_itself(own_vm: OwnVm, fake_aws: FakeAws, warnings: ReadWarnings, made: ListResources) -> None:
+def test_by_itself(story: Story, own_vm: OwnVm, fake_aws: FakeAws, made: ListResources) -> None:
     """Without permission for the EBS direct APIs a volume is used, with a warning."""
     fake_aws.rule(action="PutSnapshotBlock", error=DENIED)
     answer = own_vm.create("ebs_direct")
@@ -94,14 +95,14 @@ def test_by_itself(own_vm: OwnVm, fake_aws: FakeAws, warnings: ReadWarnings, mad
     effects = [each for each in fake_aws.actions() if each in {"DeleteSnapshot", "CreateVolume"}]
     assert effects == ["DeleteSnapshot", "CreateVolume"]
     why = f"PutSnapshotBlock failed with AccessDeniedException: You may not. (request id {REQUEST_ID}"
-    (told,) = [line for line in warnings(answer) if line.startswith("No permission")]
+    (told,) = [line for line in story.warnings(answer) if line.startswith("No permission")]
     assert told.startswith(f"No permission for the EBS direct APIs, using a volume instead: {why}")
 
 
-def test_encrypted(own_vm: OwnVm, sent: ReadCalls, world: World) -> None:
+def test_encrypted(story: Story, own_vm: OwnVm, world: World) -> None:
     """The volume is encrypted, and so the snapshot; RegisterImage has no encryption."""
     ami_id = own_vm.create(encrypted=True, kms_key_arn=KEY).ok()
-    (creating,), (registering,) = sent("CreateVolume"), sent("RegisterImage")
+    (creating,), (registering,) = story.sent("CreateVolume"), story.sent("RegisterImage")
     assert (creating["Encrypted"], creating["KmsKeyId"]) == ("true", KEY)
     assert [name for name in registering if "Encrypted" in name] == []
     (image,) = world.ec2.describe_images(ImageIds=[ami_id])["Images"]
@@ -118,14 +119,14 @@ def test_volume_that_stays(own_vm: OwnVm, fake_aws: FakeAws, made: ListResources
     assert volume_id in line
 
 
-def test_no_program(own_vm: OwnVm, fake_aws: FakeAws, failure: WriteError, made: ListResources) -> None:
+def test_no_program(story: Story, own_vm: OwnVm, fake_aws: FakeAws, made: ListResources) -> None:
     """Without the release's program nothing is created, and the error has the alternatives."""
     own_vm.has_no_program()
     message = (
         "The program stemcell-copy, which is part of the release, is not installed here: use "
         "the EBS direct APIs (aws.stemcell_upload: ebs_direct), or the light stemcell of the same version"
     )
-    assert own_vm.create().error == failure("CloudError", message)
+    assert own_vm.create().error == story.failure("CloudError", message)
     assert fake_aws.actions() == []
     assert made() == {}
 
@@ -158,9 +159,9 @@ def test_killed_after_the_snapshot(own_vm: OwnVm, fake_aws: FakeAws, made: ListR
     assert made() == {"images": [ami_id], "snapshots": [snapshot_id]}
 
 
-def test_gone_vm(own_vm: OwnVm, world: World, made: ListResources, failure: WriteError) -> None:
+def test_gone_vm(story: Story, own_vm: OwnVm, world: World, made: ListResources) -> None:
     """If EC2 does not know the instance of the metadata, the error is VMNotFound."""
     world.ec2.terminate_instances(InstanceIds=[own_vm.vm_cid])
-    expected = failure("VMNotFound", f"VM `{own_vm.vm_cid}' not found")
+    expected = story.failure("VMNotFound", f"VM `{own_vm.vm_cid}' not found")
     assert own_vm.create().error == expected
     assert made() == {}

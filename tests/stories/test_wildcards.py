@@ -7,16 +7,14 @@ import pytest
 from testbed.cloud import FakeAws
 from testbed.executable import Cpi
 from testbed.world import World
-from tests.protocols import VmArguments, WriteError, WriteNetwork
+from tests.stories.story import Story
 
 SPENT = {"code": "IdempotentParameterMismatch", "message": "Other arguments."}
 NOBLE = {"name": "bosh-noble", "version": "1.2", "encrypted": True}
 
 
 @pytest.mark.parametrize("name", ["agent-?", "a\\?[*]"])
-def test_interfaces(
-    cpi: Cpi, world: World, fake_aws: FakeAws, vm_arguments: VmArguments, network: WriteNetwork, name: str
-) -> None:
+def test_interfaces(story: Story, cpi: Cpi, world: World, fake_aws: FakeAws, name: str) -> None:
     """create_vm finds its own interface whose creation was not answered, and deletes no others."""
     tags = [{"Key": "bosh_director_uuid", "Value": "uuid-1"}, {"Key": "bosh_agent_id", "Value": "agent-1"}]
     specifications: Any = [{"ResourceType": "network-interface", "Tags": tags}]
@@ -26,9 +24,9 @@ def test_interfaces(
     fake_aws.rule(action="CreateNetworkInterface", nth=1, error=SPENT)
     fake_aws.rule(action="CreateNetworkInterface", nth=2, drop="after")
     fake_aws.rule(action="CreateNetworkInterface", nth=3, error=SPENT)
-    networks = {"first": network("10.0.1.10"), "second": network("10.0.2.10", 1)}
+    networks = {"first": story.network("10.0.1.10"), "second": story.network("10.0.2.10", 1)}
     context = {"director_uuid": name.replace("agent", "uuid")}
-    given = vm_arguments(networks=networks, agent_id=name)
+    given = story.vm_arguments(networks=networks, agent_id=name)
     vm_cid = cpi.call("create_vm", *given, stemcell=2, context=context).ok()[0]
     own = [nic["NetworkInterfaceId"] for nic in world.instance(vm_cid)["NetworkInterfaces"]]
     assert world.state()["interfaces"] == sorted([created, *own])
@@ -48,9 +46,9 @@ def test_stemcells(cpi: Cpi, world: World) -> None:
 
 
 @pytest.mark.usefixtures("world")
-def test_networks(cpi: Cpi, fake_aws: FakeAws, failure: WriteError) -> None:
+def test_networks(story: Story, cpi: Cpi, fake_aws: FakeAws) -> None:
     """delete_network does not wait for a subnet that has another id."""
     fake_aws.rule(action="DeleteSubnet", error={"code": "InvalidSubnetID.NotFound", "message": "None."})
-    expected = failure("NetworkNotFound", "Network 'subnet-*' not found")
+    expected = story.failure("NetworkNotFound", "Network 'subnet-*' not found")
     assert cpi.call("delete_network", "subnet-*").error == expected
     assert fake_aws.actions().count("DeleteSubnet") == 1

@@ -11,8 +11,8 @@ from testbed.executable import Cpi, Process, config, finish
 from testbed.killing import kill_at
 from testbed.shifted import COMMAND
 from testbed.world import World
-from tests.protocols import CreateVolume
 from tests.stories.operators import Sweep, TaggedResources
+from tests.stories.story import Story
 
 MINUTES = 60
 HOURS = 60 * MINUTES
@@ -51,7 +51,7 @@ def clock(fake_aws: FakeAws, tmp_path: Path) -> Clock:
 
 
 @pytest.fixture
-def arguments(world: World, disk: CreateVolume) -> Callable[[str], list[Any]]:
+def arguments(story: Story, world: World) -> Callable[[str], list[Any]]:
     """Return a function that writes the arguments of each method."""
 
     def write(method: str) -> list[Any]:
@@ -61,7 +61,7 @@ def arguments(world: World, disk: CreateVolume) -> Callable[[str], list[Any]]:
             "create_disk": [1024, {}, None],
             "create_network": [{"type": "manual", "cloud_properties": network}],
             "create_stemcell": ["/x/image", light],
-            "snapshot_disk": [disk(), {}],
+            "snapshot_disk": [story.disk(), {}],
         }
         return written[method]
 

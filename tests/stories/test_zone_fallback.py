@@ -9,15 +9,7 @@ from testbed.cloud import FakeAws
 from testbed.executable import Cpi
 from testbed.killing import kill_at
 from testbed.world import World
-from tests.protocols import (
-    CheckRefused,
-    CreateVm,
-    CreateVolume,
-    ReadCalls,
-    RefuseLaunch,
-    StartVm,
-    WriteError,
-)
+from tests.stories.story import Story
 
 FIRST, SECOND = "t3.micro", "m5.large"
 ANYWHERE = {"zone_fallback": True}
@@ -40,19 +32,19 @@ def networks(subnets: list[str]) -> dict[str, Any]:
 
 
 @pytest.fixture
-def own_zone_short(refuse_launch: RefuseLaunch, world: World) -> str:
+def own_zone_short(story: Story, world: World) -> str:
     """Have EC2 lack all types in the VM's zone; returns its words."""
-    return refuse_launch(SHORT, {ZONE: world.zone}, 500).removesuffix(")")
+    return story.refuse_launch(SHORT, {ZONE: world.zone}, 500).removesuffix(")")
 
 
 @pytest.fixture
-def tried(sent: ReadCalls) -> Callable[[], list[tuple[str, str, str]]]:
+def tried(story: Story) -> Callable[[], list[tuple[str, str, str]]]:
     """Return a function that reads the launches: type, zone and subnet of each."""
-    return lambda: [(call["InstanceType"], call[ZONE], call[SUBNET]) for call in sent("RunInstances")]
+    return lambda: [(call["InstanceType"], call[ZONE], call[SUBNET]) for call in story.sent("RunInstances")]
 
 
 def test_other_zone(
-    create_vm: CreateVm,
+    story: Story,
     networks: dict[str, Any],
     subnets: list[str],
     own_zone_short: str,
@@ -60,7 +52,7 @@ def test_other_zone(
     world: World,
 ) -> None:
     """Each type is tried in the VM's zone, then in the other one; the answer's network has its subnet."""
-    answer = create_vm(TYPES, networks=networks)
+    answer = story.create_vm(TYPES, networks=networks)
     vm_cid, shown = answer.ok()
     assert tried() == [
         (FIRST, world.zone, subnets[0]),
@@ -78,7 +70,7 @@ def test_other_zone(
 
 
 def test_full_subnets(
-    create_vm: CreateVm, networks: dict[str, Any], subnets: list[str], tried: Callable[[], Any], world: World
+    story: Story, networks: dict[str, Any], subnets: list[str], tried: Callable[[], Any], world: World
 ) -> None:
     """All subnets of the VM's zone are tried before one of the other zone."""
     full = [
@@ -91,42 +83,30 @@ def test_full_subnets(
         world.ec2.create_network_interface(SubnetId=each, SecondaryPrivateIpAddressCount=10)
     properties = {"subnet": full[0], "subnet_fallbacks": [subnets[2], full[1]]}
     networks["any"]["cloud_properties"] = properties
-    vm_cid = create_vm(TYPES, networks=networks).ok()[0]
+    vm_cid = story.create_vm(TYPES, networks=networks).ok()[0]
     assert world.instance(vm_cid)["SubnetId"] == subnets[2]
     assert [subnet for _, _, subnet in tried()] == [*full, subnets[2]]
 
 
-def test_spot(
-    create_vm: CreateVm,
-    networks: dict[str, Any],
-    refuse_launch: RefuseLaunch,
-    tried: Callable[[], Any],
-    world: World,
-) -> None:
+def test_spot(story: Story, networks: dict[str, Any], tried: Callable[[], Any], world: World) -> None:
     """On demand in the VM's zone comes before spot in another one."""
     market = "InstanceMarketOptions.MarketType"
-    refuse_launch(SHORT, {ZONE: world.zone, market: "spot"})
+    story.refuse_launch(SHORT, {ZONE: world.zone, market: "spot"})
     spot = {**ANYWHERE, "spot_bid_price": 0.05}
-    assert world.instance(create_vm(spot, networks=networks).ok()[0])["InstanceLifecycle"] == "spot"
+    assert world.instance(story.create_vm(spot, networks=networks).ok()[0])["InstanceLifecycle"] == "spot"
     assert [zone for _, zone, _ in tried()] == [world.zone, world.other_zone]
-    answer = create_vm({**spot, "spot_ondemand_fallback": True}, networks=networks, agent_id="agent-2")
+    answer = story.create_vm({**spot, "spot_ondemand_fallback": True}, networks=networks, agent_id="agent-2")
     made = world.instance(answer.ok()[0])
     assert (made["Placement"]["AvailabilityZone"], "InstanceLifecycle" in made) == (world.zone, False)
 
 
 @pytest.mark.usefixtures("own_zone_short")
-def test_same_again(
-    create_vm: CreateVm,
-    networks: dict[str, Any],
-    start_vm: StartVm,
-    fake_aws: FakeAws,
-    world: World,
-) -> None:
+def test_same_again(story: Story, networks: dict[str, Any], fake_aws: FakeAws, world: World) -> None:
     """The same call finds its VM in the other zone, though its own zone has room again by then."""
-    kill_at(fake_aws, lambda: start_vm(ANYWHERE, networks), 2, when="after", action="RunInstances")
+    kill_at(fake_aws, lambda: story.start_vm(ANYWHERE, networks), 2, when="after", action="RunInstances")
     (vm_cid,) = world.state()["instances"]
     fake_aws.clear_rules()
-    found, shown = create_vm(ANYWHERE, networks=networks).ok()
+    found, shown = story.create_vm(ANYWHERE, networks=networks).ok()
     assert (found, world.state()["instances"]) == (vm_cid, [vm_cid])
     assert world.instance(vm_cid)["Placement"]["AvailabilityZone"] == world.other_zone
     assert shown["any"]["cloud_properties"]["subnet"] == world.subnet_ids[2]
@@ -134,14 +114,14 @@ def test_same_again(
 
 @pytest.mark.usefixtures("own_zone_short")
 def test_recreated_with_its_disk(
-    create_vm: CreateVm, cpi: Cpi, networks: dict[str, Any], fake_aws: FakeAws, world: World
+    story: Story, cpi: Cpi, networks: dict[str, Any], fake_aws: FakeAws, world: World
 ) -> None:
     """A VM whose first disk was created in the other zone stays there, though its own has room again."""
-    vm_cid = create_vm(ANYWHERE, networks=networks).ok()[0]
+    vm_cid = story.create_vm(ANYWHERE, networks=networks).ok()[0]
     disk_cid = cpi.call("create_disk", 1024, {}, vm_cid, stemcell=2).ok()
     cpi.call("delete_vm", vm_cid, stemcell=2).ok()
     fake_aws.clear_rules()
-    again, shown = create_vm(ANYWHERE, networks=networks, disks=[disk_cid], agent_id="agent-2").ok()
+    again, shown = story.create_vm(ANYWHERE, networks=networks, disks=[disk_cid], agent_id="agent-2").ok()
     cpi.call("attach_disk", again, disk_cid, stemcell=2).ok()
     made = world.instance(again)
     assert (made["SubnetId"], made["Placement"]["AvailabilityZone"]) == (
@@ -152,17 +132,12 @@ def test_recreated_with_its_disk(
 
 
 def test_full_zone_of_the_disks(
-    create_vm: CreateVm,
-    networks: dict[str, Any],
-    disk: CreateVolume,
-    refuse_launch: RefuseLaunch,
-    tried: Callable[[], Any],
-    world: World,
+    story: Story, networks: dict[str, Any], tried: Callable[[], Any], world: World
 ) -> None:
     """A VM with disks tries all types in their zone, and no other zone; the error says why."""
     zone = world.other_zone
-    refuse_launch(SHORT, {ZONE: zone}, 500)
-    error = create_vm(TYPES, networks=networks, disks=[disk(zone), disk(zone)]).error
+    story.refuse_launch(SHORT, {ZONE: zone}, 500)
+    error = story.create_vm(TYPES, networks=networks, disks=[story.disk(zone), story.disk(zone)]).error
     assert (error["type"], error["ok_to_retry"]) == ("Bosh::Clouds::VMCreationFailed", True)
     assert [(kind, zone) for kind, zone, _ in tried()] == [(FIRST, zone), (SECOND, zone)]
     assert error["message"].endswith(f". The VM's persistent disks keep it in {zone}")
@@ -170,19 +145,12 @@ def test_full_zone_of_the_disks(
 
 @pytest.mark.parametrize("is_apart", [False, True])
 def test_disks_elsewhere(
-    create_vm: CreateVm,
-    networks: dict[str, Any],
-    disk: CreateVolume,
-    tried: Callable[[], Any],
-    failure: WriteError,
-    world: World,
-    *,
-    is_apart: bool,
+    story: Story, networks: dict[str, Any], tried: Callable[[], Any], world: World, *, is_apart: bool
 ) -> None:
     """Disks in a zone without a subnet of the network, or in several zones, are refused."""
     if not is_apart:
         networks["any"]["cloud_properties"]["subnet_fallbacks"] = [world.subnet_ids[1]]
-    disks = [disk(world.other_zone), disk(world.zone if is_apart else world.other_zone)]
+    disks = [story.disk(world.other_zone), story.disk(world.zone if is_apart else world.other_zone)]
     zones = [world.other_zone, world.zone if is_apart else world.other_zone]
     volumes = ", ".join(f"'{cid}' is in {zone}" for cid, zone in zip(disks, zones, strict=True))
     message = (
@@ -190,14 +158,16 @@ def test_disks_elsewhere(
         f"{', '.join(zones)}. '{world.subnet_id}' is in {world.zone}, {volumes}: a disk can't leave its "
         "zone: all of the VM's disks must be in one zone, for which subnet_fallbacks has a subnet"
     )
-    assert create_vm(ANYWHERE, networks=networks, disks=disks).error == failure("CloudError", message)
+    assert story.create_vm(ANYWHERE, networks=networks, disks=disks).error == story.failure(
+        "CloudError", message
+    )
     assert tried() == []
 
 
-def test_no_fallbacks(create_vm: CreateVm, refused: CheckRefused) -> None:
+def test_no_fallbacks(story: Story) -> None:
     """A VM whose network has a single subnet, as with every static address, can't leave its zone."""
     message = (
         "zone_fallback needs subnet_fallbacks: network 'private' has none. Give the VM a dynamic network "
         "whose subnet_fallbacks are in other zones, or remove zone_fallback"
     )
-    refused(create_vm(ANYWHERE), message)
+    story.refused(story.create_vm(ANYWHERE), message)
