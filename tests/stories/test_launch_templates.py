@@ -111,14 +111,12 @@ def test_the_properties_win(
     assert secret not in answer.stderr
 
 
-def test_an_id_that_cant_be_read(
-    template: Callable[..., str], create_vm: CreateVm, warnings: ReadWarnings, fake_aws: FakeAws
-) -> None:
+def test_an_id_that_cant_be_read(story: Story, template: Callable[..., str], fake_aws: FakeAws) -> None:
     """A parameter that can't be read in one answer is no missing parameter: the CPI asks again."""
     template_id = template(ImageId="ami-0123456789abcdef0")
     garbled = ["<imageId>.*?</imageId>", "<imageId>x</imageId>"]
     fake_aws.rule(action="DescribeLaunchTemplateVersions", nth=1, replace=[garbled])
-    _, replaced = warnings(create_vm({"launch_template": {"id": template_id}}))
+    _, replaced = story.warnings(story.create_vm({"launch_template": {"id": template_id}}))
     assert replaced == "The VM's own settings replace ImageId of " + VERSION.format(template_id)
 
 
