@@ -17,7 +17,6 @@ from bosh_aws_cpi.aws.sdk.errors import (
     VOLUME_IN_USE,
     call_unless,
     describe_error,
-    has_code,
     may_have_taken_effect,
     naming_disk,
     naming_vm,
@@ -95,8 +94,8 @@ def _attach_as(client: "EC2Client", disk_cid: str, vm_cid: str, device_name: str
         try:
             client.attach_volume(VolumeId=disk_cid, InstanceId=vm_cid, Device=device_name, **on_card)
         except client.exceptions.ClientError as error:
-            is_name_taken = has_code(error, DEVICE_NAME_TAKEN)
-            if not (is_name_taken or has_code(error, VOLUME_IN_USE)):
+            is_name_taken = DEVICE_NAME_TAKEN(error)
+            if not (is_name_taken or VOLUME_IN_USE(error)):
                 raise
             volume = volumes.find(client, disk_cid)
             state, attached = volume.attachments.get(vm_cid, ("", ""))
@@ -210,10 +209,10 @@ def detach(client: "EC2Client", disk_cid: str, vm_cid: str) -> None:
         try:
             client.detach_volume(VolumeId=disk_cid, InstanceId=vm_cid)
         except client.exceptions.ClientError as error:
-            if has_code(error, NOT_ATTACHED) and may_have_taken_effect(error):
+            if NOT_ATTACHED(error) and may_have_taken_effect(error):
                 logger.info("Volume '%s' was detached by the call whose answer was lost", disk_cid)
                 return
-            if has_code(error, NOT_ATTACHED):
+            if NOT_ATTACHED(error):
                 raise DiskNotAttached(disk_cid, vm_cid) from error
             raise
 

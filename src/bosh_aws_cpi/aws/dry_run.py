@@ -10,7 +10,6 @@ from bosh_aws_cpi.aws.sdk.errors import (
     EXPLICIT_DENY,
     NO_CAPACITY,
     SUBNET_FULL,
-    has_code,
     is_error_of_aws,
     is_transient,
 )
@@ -41,7 +40,7 @@ def refusal(call: Callable[..., object], arguments: Json) -> str:
     try:
         call(**arguments, DryRun=True)
     except ClientError as error:
-        if has_code(error, DRY_RUN_PASSED | NO_CAPACITY | SUBNET_FULL):
+        if DRY_RUN_PASSED(error) or NO_CAPACITY(error) or SUBNET_FULL(error):
             return ""
         if is_transient(error) or not is_error_of_aws(error):
             raise

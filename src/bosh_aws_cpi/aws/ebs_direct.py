@@ -13,7 +13,6 @@ from bosh_aws_cpi.aws.sdk.errors import (
     DIRECT_SNAPSHOT_MISSING,
     SNAPSHOT_NOT_PENDING,
     detail_of,
-    has_code,
     may_have_taken_effect,
 )
 from bosh_aws_cpi.aws.sdk.idempotency import create_once
@@ -110,7 +109,7 @@ def put(
                 ChecksumAlgorithm="SHA256",
             )
         except ClientError as error:
-            if has_code(error, DIRECT_SNAPSHOT_MISSING) or _is_transient(error):
+            if DIRECT_SNAPSHOT_MISSING(error) or _is_transient(error):
                 raise timing.NotYet(str(error)) from error
             raise
         if written["Checksum"] != checksum:  # a proxy's answer lacks this header
@@ -122,7 +121,7 @@ def put(
 
 def _is_transient(error: ClientError) -> bool:
     """Whether EBS refuses a block for a transient reason."""
-    if not has_code(error, BLOCK_INVALID):
+    if not BLOCK_INVALID(error):
         return False
     message = str(detail_of(error).get("Message", ""))
     return error.response.get("Reason") in _TRANSIENT_REASONS or _BLOCK_NOT_READ in message
@@ -146,6 +145,6 @@ def complete(client: "EBSClient", snapshot_id: str, digests: Mapping[int, bytes]
             ChecksumAggregationMethod="LINEAR",
         )
     except ClientError as error:
-        if not (may_have_taken_effect(error) and has_code(error, SNAPSHOT_NOT_PENDING)):
+        if not (may_have_taken_effect(error) and SNAPSHOT_NOT_PENDING(error)):
             raise
         logger.info("Snapshot '%s' was completed by the call whose answer was lost", snapshot_id)

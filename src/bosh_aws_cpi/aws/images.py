@@ -16,7 +16,6 @@ from bosh_aws_cpi.aws.sdk.errors import (
     ask_or_warn,
     call_unless,
     describe_error,
-    has_code,
     run_all,
 )
 from bosh_aws_cpi.aws.sdk.filters import by_tags, equals, starts_with
@@ -282,7 +281,7 @@ def delete(client: "EC2Client", ami_id: str) -> None:
     try:
         remaining = _remaining_snapshots(client, ami_id)
     except client.exceptions.ClientError as error:
-        if not has_code(error, UNAUTHORIZED):
+        if not UNAUTHORIZED(error):
             raise
         logger.warning("Could not look for snapshots of AMI '%s': %s", ami_id, describe_error(error))
         return
@@ -318,7 +317,7 @@ def _snapshots_of_copy(client: "EC2Client", ami_id: str, own_tags: Mapping[str, 
     try:
         return _remaining_snapshots(client, ami_id, own_tags)
     except client.exceptions.ClientError as error:
-        if not has_code(error, UNAUTHORIZED):
+        if not UNAUTHORIZED(error):
             raise
         marks = ", ".join(f"{key}={value}" for key, value in own_tags.items())
         message = f"Snapshots of AMI '{ami_id}' with the tag {marks} may be left behind: {explain(error)}"

@@ -4,7 +4,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from bosh_aws_cpi.aws.listings import list_by_values
-from bosh_aws_cpi.aws.sdk.errors import TYPE_UNKNOWN, ask_or_warn, has_code
+from bosh_aws_cpi.aws.sdk.errors import TYPE_UNKNOWN, ask_or_warn
 from bosh_aws_cpi.config.aws_config import AwsConfig
 from bosh_aws_cpi.log import logger
 from bosh_aws_cpi.model import InstanceTypeFacts, TypeOption
@@ -39,7 +39,7 @@ def _describe(client: "EC2Client", names: Sequence[str]) -> dict[str, InstanceTy
     try:
         entries = client.describe_instance_types(InstanceTypes=list(names))["InstanceTypes"]  # type: ignore[arg-type]
     except client.exceptions.ClientError as error:
-        if not has_code(error, TYPE_UNKNOWN):
+        if not TYPE_UNKNOWN(error):
             raise
         if len(names) == 1:
             return {}

@@ -13,13 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 from bosh_aws_cpi.aws import network_interfaces
 from bosh_aws_cpi.aws.listings import entries
 from bosh_aws_cpi.aws.sdk import clock, errors, timing
-from bosh_aws_cpi.aws.sdk.errors import (
-    ask_or_warn,
-    call_unless,
-    describe_error,
-    has_code,
-    naming_vm,
-)
+from bosh_aws_cpi.aws.sdk.errors import ask_or_warn, call_unless, describe_error, naming_vm
 from bosh_aws_cpi.aws.sdk.filters import by_tags, equals, starts_with
 from bosh_aws_cpi.aws.sdk.idempotency import has_tags, tags_of
 from bosh_aws_cpi.errors import VMNotFound
@@ -150,7 +144,7 @@ def _terminate(client: "EC2Client", vm_cid: str, *, skips_shutdown: bool = False
         try:
             client.terminate_instances(InstanceIds=[vm_cid], **skip)
         except client.exceptions.ClientError as error:
-            if not (skips_shutdown and has_code(error, errors.SHUTDOWN_NOT_SKIPPED)):
+            if not (skips_shutdown and errors.SHUTDOWN_NOT_SKIPPED(error)):
                 raise
             why = "EC2 refused to skip the shutdown of instance '%s'; its termination takes longer: %s"
             logger.warning(why, vm_cid, describe_error(error))
@@ -353,7 +347,7 @@ def console(client: "EC2Client", vm_cid: str) -> str:
     try:
         answer = client.get_console_output(InstanceId=vm_cid, Latest=True)
     except client.exceptions.ClientError as error:
-        if has_code(error, errors.UNAUTHORIZED):
+        if errors.UNAUTHORIZED(error):
             raise
         answer = client.get_console_output(InstanceId=vm_cid)
     return answer.get("Output", "")  # the SDK has decoded it

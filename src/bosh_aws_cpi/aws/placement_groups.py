@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from bosh_aws_cpi.aws.listings import entries
 from bosh_aws_cpi.aws.sdk import timing
-from bosh_aws_cpi.aws.sdk.errors import GROUP_EXISTS, GROUP_IN_USE, GROUP_MISSING, has_code, try_delete
+from bosh_aws_cpi.aws.sdk.errors import GROUP_EXISTS, GROUP_IN_USE, GROUP_MISSING, try_delete
 from bosh_aws_cpi.aws.sdk.filters import equals
 from bosh_aws_cpi.aws.sdk.idempotency import create_once, tags_of
 from bosh_aws_cpi.log import logger, pluralize
@@ -82,7 +82,7 @@ def ensure_spread(client: "EC2Client", name: str, tags: Mapping[str, Any]) -> Pl
     try:
         return create_once(f"placement group '{name}'", create, lambda: find(client, name))
     except client.exceptions.ClientError as error:
-        if not has_code(error, GROUP_EXISTS):
+        if not GROUP_EXISTS(error):
             raise
     if (group := find(client, name)) is None:
         raise timing.NotYet("exists, but EC2 does not show it, or is deleting it")

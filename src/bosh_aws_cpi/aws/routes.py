@@ -4,11 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
-from bosh_aws_cpi.aws.sdk.errors import (
-    ROUTE_EXISTS,
-    ROUTE_MISSING,
-    call_unless,
-)
+from bosh_aws_cpi.aws.sdk.errors import ROUTE_EXISTS, ROUTE_MISSING, call_unless
 from bosh_aws_cpi.aws.sdk.filters import equals
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.jsontext import Json

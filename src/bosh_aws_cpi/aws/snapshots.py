@@ -7,12 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from bosh_aws_cpi.aws import volumes
 from bosh_aws_cpi.aws.sdk import timing
-from bosh_aws_cpi.aws.sdk.errors import (
-    SNAPSHOT_IN_USE,
-    SNAPSHOT_MISSING,
-    call_unless,
-    has_code,
-)
+from bosh_aws_cpi.aws.sdk.errors import SNAPSHOT_IN_USE, SNAPSHOT_MISSING, call_unless
 from bosh_aws_cpi.aws.sdk.filters import by_tags, equals
 from bosh_aws_cpi.aws.sdk.idempotency import WITHOUT_TOKEN, create_once, has_tags, is_recent, tags_of
 from bosh_aws_cpi.errors import CloudError
@@ -143,11 +138,11 @@ def delete(client: "EC2Client", snapshot_id: str, of_ami: str | None = None) -> 
         try:
             client.delete_snapshot(SnapshotId=snapshot_id)
         except client.exceptions.ClientError as error:
-            if has_code(error, SNAPSHOT_MISSING):
+            if SNAPSHOT_MISSING(error):
                 if of_ami is None and is_shown_again():
                     raise timing.NotYet(str(error)) from error
                 logger.info("Snapshot '%s' is already gone", snapshot_id)
-            elif of_ami is None or not has_code(error, SNAPSHOT_IN_USE):
+            elif of_ami is None or not SNAPSHOT_IN_USE(error):
                 raise
             elif _is_used_by_another(error, of_ami):
                 return False

@@ -8,13 +8,7 @@ from botocore.exceptions import ClientError
 from bosh_aws_cpi.aws import network_interfaces, tags
 from bosh_aws_cpi.aws.listings import list_by_values
 from bosh_aws_cpi.aws.sdk import clock, errors, timing
-from bosh_aws_cpi.aws.sdk.errors import (
-    ask_or_warn,
-    call_unless,
-    describe_error,
-    has_code,
-    may_have_taken_effect,
-)
+from bosh_aws_cpi.aws.sdk.errors import ask_or_warn, call_unless, describe_error, may_have_taken_effect
 from bosh_aws_cpi.aws.sdk.filters import by_tags, equals
 from bosh_aws_cpi.aws.sdk.idempotency import (
     WITHOUT_TOKEN,
@@ -250,16 +244,16 @@ def delete(client: "EC2Client", subnet_id: str) -> None:
         try:
             client.delete_subnet(SubnetId=subnet_id)
         except ClientError as error:
-            if has_code(error, errors.SUBNET_USED):
+            if errors.SUBNET_USED(error):
                 nics = ask_or_warn(what, lambda: _staying_nics(client, subnet_id)) if can_look else None
                 can_look = nics is not None  # one warning is enough
                 if nics:
                     raise _in_use(client, subnet_id, nics, describe_error(error)) from error
                 raise timing.NotYet(describe_error(error)) from error
-            if not has_code(error, errors.SUBNET_MISSING):
+            if not errors.SUBNET_MISSING(error):
                 raise
             if not may_have_taken_effect(error):
-                may_be_unseen = has_code(error, errors.NOT_FOUND_YET)  # eventual consistency
+                may_be_unseen = errors.NOT_FOUND_YET(error)  # eventual consistency
                 if may_be_unseen and find_by_id(client, [subnet_id]):
                     raise timing.NotYet(describe_error(error)) from error
                 raise NetworkNotFound(subnet_id) from error

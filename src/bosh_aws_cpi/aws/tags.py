@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
 from bosh_aws_cpi.aws.sdk import errors, timing
-from bosh_aws_cpi.aws.sdk.errors import FAILURES, describe_error, detail_of, has_code
+from bosh_aws_cpi.aws.sdk.errors import FAILURES, describe_error, detail_of
 from bosh_aws_cpi.log import logger
 from bosh_aws_cpi.tag_names import DISK_METADATA, OF_BOSH
 
@@ -49,13 +49,13 @@ def create(
     try:
         _create(client, resource_ids, tags, timing.TAGGABLE, is_shown)
     except client.exceptions.ClientError as error:
-        if not has_code(error, errors.UNTAGGABLE):
+        if not errors.UNTAGGABLE(error):
             raise
         for resource_id in resource_ids:
             try:
                 _create_for_one(client, resource_id, tags, timing.AT_ONCE, _MAX_CALLS // len(resource_ids))
             except client.exceptions.ClientError as refusal:
-                if not has_code(refusal, errors.UNTAGGABLE):
+                if not errors.UNTAGGABLE(refusal):
                     raise
                 _log_refusal(resource_id, refusal)
 
@@ -98,7 +98,7 @@ def _create_for_one(
     try:
         _create(client, [resource_id], tags, patience, is_shown)
     except client.exceptions.ClientError as error:
-        if not has_code(error, errors.TAG_REFUSED) or "Expected: '" in str(error):  # about the resource's id
+        if not errors.TAG_REFUSED(error) or "Expected: '" in str(error):  # about the resource's id
             raise
         if len(tags) == 1:
             _log_refusal(resource_id, error)
@@ -120,7 +120,7 @@ def _create_one_by_one(
             try:
                 _create(client, [resource_id], {key: tags[key]}, patience)
             except client.exceptions.ClientError as error:
-                if not has_code(error, errors.TAG_REFUSED):
+                if not errors.TAG_REFUSED(error):
                     raise
                 message = str(detail_of(error).get("Message"))
                 refused.setdefault(message, (error, []))[1].append(key)

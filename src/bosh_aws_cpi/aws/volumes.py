@@ -15,7 +15,6 @@ from bosh_aws_cpi.aws.sdk.errors import (
     ask_or_warn,
     call_unless,
     describe_error,
-    has_code,
     may_have_taken_effect,
     naming_disk,
     try_delete,
@@ -69,7 +68,7 @@ def create(client: "EC2Client", arguments: Json, mark: tuple[str, str]) -> str:
     try:
         return attempt()
     except client.exceptions.ClientError as error:
-        if not has_code(error, TOKEN_SPENT):
+        if not TOKEN_SPENT(error):
             raise
         if not may_have_taken_effect(error):
             raise VolumeNotCreated(describe_error(error)) from error
@@ -210,7 +209,7 @@ def delete(client: "EC2Client", disk_cid: str, patience: timing.Policy = timing.
         try:
             client.delete_volume(VolumeId=disk_cid)
         except client.exceptions.ClientError as error:
-            if not (has_code(error, VOLUME_MISSING) and may_have_taken_effect(error)):
+            if not (VOLUME_MISSING(error) and may_have_taken_effect(error)):
                 raise
             logger.info("Volume '%s' was deleted by the call whose answer was lost", disk_cid)
 
@@ -281,7 +280,7 @@ def discard_shared(client: "EC2Client", disk_cid: str, *, was_seen: bool = False
             discard(client, disk_cid, timing.AT_ONCE, was_seen=was_seen)
             return
     except client.exceptions.ClientError as error:
-        if not has_code(error, VOLUME_IN_USE):
+        if not VOLUME_IN_USE(error):
             raise
     logger.warning("Volume '%s' is not deleted: another call uses it, or may use it", disk_cid)
 
@@ -360,7 +359,7 @@ def _start(client: "EC2Client", disk_cid: str, changes: Json) -> Any:  # noqa: A
     try:
         answer = repeat_while_shown(client, disk_cid, modify)
     except client.exceptions.ClientError as error:
-        if not has_code(error, NOT_MODIFIABLE):
+        if not NOT_MODIFIABLE(error):
             raise
         latest = ask_or_warn(f"the changes of '{disk_cid}'", lambda: _latest(client, disk_cid)) or {}
         if _is_same_change_in_progress(latest, changes):  # started by a lost first attempt

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from bosh_aws_cpi.aws import firewalls, routes, subnets
 from bosh_aws_cpi.aws.sdk import clock
-from bosh_aws_cpi.aws.sdk.errors import RANGE_TAKEN, describe_error, has_code, may_have_taken_effect
+from bosh_aws_cpi.aws.sdk.errors import RANGE_TAKEN, describe_error, may_have_taken_effect
 from bosh_aws_cpi.aws.sdk.idempotency import format_time
 from bosh_aws_cpi.aws.subnets import Vpc
 from bosh_aws_cpi.config.cpi_config import CpiConfig
@@ -235,7 +235,7 @@ def _find_or_create(cloud: Cloud, request: NetworkRequest, vpc: Vpc, undo: Undo)
         except cloud.ec2.exceptions.ClientError as error:
             chosen = [each for each in ranges.values() if each != request.wish.range]
             is_wanted = request.wish.range is not None and request.wish.range in str(error)
-            if not (has_code(error, RANGE_TAKEN) and chosen) or is_wanted or len(tried) >= _MAX_TAKEN:
+            if not (RANGE_TAKEN(error) and chosen) or is_wanted or len(tried) >= _MAX_TAKEN:
                 raise
             logger.info("Trying another range: %s", describe_error(error))
             tried += chosen

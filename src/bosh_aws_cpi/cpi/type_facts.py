@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from bosh_aws_cpi.aws import instance_types
-from bosh_aws_cpi.aws.sdk.errors import FAILURES, UNAUTHORIZED, describe_error, has_code, is_transient
+from bosh_aws_cpi.aws.sdk.errors import FAILURES, UNAUTHORIZED, describe_error, is_transient
 from bosh_aws_cpi.cpi.cloud import Cloud
 from bosh_aws_cpi.log import logger
 from bosh_aws_cpi.model import Instance, InstanceTypeFacts
@@ -17,7 +17,7 @@ def type_facts(cloud: Cloud, names: Sequence[str]) -> dict[str, InstanceTypeFact
         try:
             return instance_types.facts(cloud.ec2, names)
         except FAILURES as error:
-            is_denied = has_code(error, UNAUTHORIZED)
+            is_denied = UNAUTHORIZED(error)
             if not is_denied and not is_transient(error):
                 raise
             why = "No permission for ec2:DescribeInstanceTypes" if is_denied else describe_error(error)

@@ -13,14 +13,7 @@ from bosh_aws_cpi import log
 from bosh_aws_cpi.aws.sdk import errors, translation
 from bosh_aws_cpi.aws.sdk.clients import CommandClients
 from bosh_aws_cpi.aws.sdk.data import loader
-from bosh_aws_cpi.aws.sdk.errors import (
-    call_of,
-    code_of,
-    describe_error,
-    has_code,
-    is_error_of_aws,
-    policy_remedy,
-)
+from bosh_aws_cpi.aws.sdk.errors import call_of, code_of, describe_error, is_error_of_aws, policy_remedy
 from bosh_aws_cpi.aws.sdk.translation import endpoint, explain, explain_no_answer
 from bosh_aws_cpi.call_statistics import READS, CallStatistics
 from bosh_aws_cpi.config.aws_config import AwsConfig
@@ -217,9 +210,9 @@ class Asker:
         """Note that a call failed; if the service does not answer, make no more calls of this group."""
         service, _ = group
         error, message = failed.error, describe_error(failed.error)
-        if has_code(error, errors.UNAUTHORIZED):
+        if errors.UNAUTHORIZED(error):
             self.leave_out(f"{what}: {message}", policy_remedy(error))
-        elif not self._again and has_code(error, errors.THROTTLED):
+        elif not self._again and errors.THROTTLED(error):
             self._silent[group] = (f"{service} throttles the calls: {message}", _LATER)
         elif not failed.problem or (self._again and not errors.is_timeout(error)):
             self.leave_out(f"{what}: {message}", self._again)
@@ -240,7 +233,7 @@ class Asker:
 
 def _is_refusal(error: Exception) -> TypeGuard[ClientError]:
     """Whether AWS was asked, and says that it can't be done so: it has judged what was asked for."""
-    could_not_ask = has_code(error, errors.UNAUTHORIZED) or errors.is_transient(error)
+    could_not_ask = errors.UNAUTHORIZED(error) or errors.is_transient(error)
     if not isinstance(error, ClientError) or could_not_ask:
         return False
     return is_error_of_aws(error) and not speaks_of_keys(error)
@@ -271,17 +264,17 @@ def role_error(config: AwsConfig, error: Exception) -> AccessError | None:
         )
     what = f"aws.role_arn '{config.role_arn}' can't be assumed with the keys of {_keys(config)}"
     trust = ". The role's trust policy must name the user or role of these keys"
-    return AccessError(f"{what}: {explain(error)}{trust if has_code(error, errors.UNAUTHORIZED) else ''}")
+    return AccessError(f"{what}: {explain(error)}{trust if errors.UNAUTHORIZED(error) else ''}")
 
 
 def speaks_of_keys(error: ClientError) -> bool:
     """Whether an error means that AWS does not accept the keys."""
-    return has_code(error, errors.KEYS_REFUSED)
+    return errors.KEYS_REFUSED(error)
 
 
 def keys_error(config: AwsConfig, error: ClientError) -> AccessError:
     """The error for keys that AWS does not accept, or whose account it does not serve in the region."""
-    if has_code(error, errors.ACCOUNT_NOT_SERVED):
+    if errors.ACCOUNT_NOT_SERVED(error):
         return AccessError(f"AWS does not serve the account in region '{config.region}': {explain(error)}")
     return AccessError(f"AWS does not accept the keys of {_keys(config)}: {explain(error)}")
 
@@ -292,6 +285,6 @@ def _keys(config: AwsConfig) -> str:
 
 def other_keys(service: str, error: ClientError) -> str:
     """Describe a service that refuses keys or an account that other services accept."""
-    if has_code(error, errors.ACCOUNT_NOT_SERVED):
+    if errors.ACCOUNT_NOT_SERVED(error):
         return f"it does not serve the account: {explain(error)}"
     return f"it refuses the keys that other services accept ({code_of(error)}): check {endpoint(service)}"

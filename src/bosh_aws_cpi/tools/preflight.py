@@ -30,7 +30,6 @@ from bosh_aws_cpi.aws.sdk.errors import (
     Codes,
     code_of,
     describe_error,
-    has_code,
     message_of,
     policy_remedy,
 )
@@ -411,11 +410,11 @@ def verdict_of(error: ClientError, permitted: Codes) -> Verdict:
         permitted: The codes that the service answers only after it has checked the permission.
     """
     code = code_of(error)
-    if has_code(error, permitted):
+    if permitted(error):
         return _ALLOWED
-    if has_code(error, UNAUTHORIZED):
+    if UNAUTHORIZED(error):
         remedy = policy_remedy(error)
         return Verdict("missing", "" if OWN_POLICY in remedy else remedy)
-    if code.endswith(("NotFound", "Malformed")) or has_code(error, VOLUME_MISSING | IMAGE_MISSING):
+    if code.endswith(("NotFound", "Malformed")) or VOLUME_MISSING(error) or IMAGE_MISSING(error):
         return Verdict("not checkable", f"answered with {code}, which proves nothing")
     return Verdict("no verdict", f"answered with {code}: {message_of(error)}")

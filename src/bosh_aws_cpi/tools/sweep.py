@@ -24,7 +24,7 @@ from bosh_aws_cpi.aws import (
 from bosh_aws_cpi.aws.inventory import Kind, Resource
 from bosh_aws_cpi.aws.sdk import attempts, clock, timing
 from bosh_aws_cpi.aws.sdk.clients import Clients
-from bosh_aws_cpi.aws.sdk.errors import FAILURES, UNAUTHORIZED, has_code, is_timeout
+from bosh_aws_cpi.aws.sdk.errors import FAILURES, UNAUTHORIZED, is_timeout
 from bosh_aws_cpi.aws.sdk.idempotency import format_time
 from bosh_aws_cpi.aws.sdk.translation import explain
 from bosh_aws_cpi.config.loading import load
@@ -290,7 +290,7 @@ def _list_resources(client: "EC2Client", director: str, asker: Asker) -> Invento
         try:
             listed = inventory.list_resources(client, kind, tags)
         except client.exceptions.ClientError as error:
-            if has_code(error, UNAUTHORIZED):
+            if UNAUTHORIZED(error):
                 not_listed[kind] = _NOT_PERMITTED
             raise
         if kind == "AMI" or all(tags.items() <= each.tags.items() for each in listed):

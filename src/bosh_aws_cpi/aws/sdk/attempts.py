@@ -19,7 +19,6 @@ from bosh_aws_cpi.aws.sdk.errors import (
     UNREADABLE,
     Call,
     code_and_request_id,
-    has_code,
     is_transient,
     is_uncertain,
     is_untrusted,
@@ -121,7 +120,7 @@ def _after_attempt(
         statistics.count_retry(name_of(event["operation"]))
     if error is None:
         return None
-    is_throttled = has_code(error, THROTTLED)
+    is_throttled = THROTTLED(error)
     statistics.count_failure(
         name_of(event["operation"]), *code_and_request_id(error), is_throttled=is_throttled
     )

@@ -28,7 +28,7 @@ Result = TypeVar("Result")
 
 
 class Codes:
-    """A set of AWS's error codes, which the table `codes` defines; only errors need to read it."""
+    """A predicate of errors: a set of AWS's codes, defined in the table `codes`; only errors need to read it."""
 
     def __init__(self, *names: str) -> None:
         """Name the sets in the table that the set consists of."""
@@ -198,15 +198,10 @@ def is_error_of_aws(error: ClientError) -> bool:
     return code not in {"", "Unknown"} and not code.isdecimal()
 
 
-def has_code(error: BaseException | None, codes: Codes) -> bool:
-    """Whether AWS answered with one of these codes."""
-    return codes(error)
-
-
 def is_transient(error: BaseException) -> bool:
     """Whether a retry may succeed soon: AWS throttles or is at fault, or there is no connection."""
     is_unconnected = isinstance(error, NotConnected) and not is_untrusted(error)
-    has_passing_code = has_code(error, THROTTLED | _TRANSIENT)
+    has_passing_code = THROTTLED(error) or _TRANSIENT(error)
     is_throttled = _status(error) == _THROTTLED_STATUS
     is_passing = is_uncertain(error) and _status(error) != _NOT_IMPLEMENTED
     return has_passing_code or is_throttled or is_passing or is_unconnected
@@ -232,7 +227,7 @@ def is_uncertain(error: BaseException) -> bool:
     """
     if isinstance(error, ClientError):  # EC2 answers some shortages with HTTP 500
         proves_nothing = _is_fault(error) or not is_error_of_aws(error)
-        return proves_nothing and not has_code(error, THROTTLED | NO_CAPACITY)
+        return proves_nothing and not (THROTTLED(error) or NO_CAPACITY(error))
     return isinstance(error, HTTPClientError | ResponseParserError)
 
 
@@ -263,7 +258,7 @@ def call_unless(refused: Codes, call: Callable[[], Result]) -> Result | None:
     try:
         return call()
     except ClientError as error:
-        if has_code(error, refused):
+        if refused(error):
             return None
         raise
 
@@ -276,7 +271,7 @@ def try_delete(in_use: Codes, missing: Codes, delete: Callable[[], object]) -> b
     try:
         call_unless(missing, delete)
     except ClientError as error:
-        if has_code(error, in_use):
+        if in_use(error):
             return False
         raise
     return True
@@ -287,7 +282,7 @@ def _naming(missing: Codes, not_found: Callable[[str], CloudError], cid: str) ->
     try:
         yield
     except ClientError as error:
-        if has_code(error, missing):
+        if missing(error):
             raise not_found(cid) from error
         raise
 
@@ -383,7 +378,7 @@ def describe_error(error: BaseException) -> str:
 
 def policy_remedy(error: Exception) -> str:
     """The remedy if a policy does not allow a call, to change or to meet the policy; else empty."""
-    if not isinstance(error, ClientError) or not has_code(error, UNAUTHORIZED):
+    if not isinstance(error, ClientError) or not UNAUTHORIZED(error):
         return ""
     message, call = message_of(error), call_of(error)
     denied = re.search(_DENIED_ACTION, message)

@@ -13,7 +13,7 @@ from botocore.exceptions import ClientError
 from bosh_aws_cpi import interrupts
 from bosh_aws_cpi.aws import tags, volumes
 from bosh_aws_cpi.aws.sdk import errors, timing
-from bosh_aws_cpi.aws.sdk.errors import FAILURES, describe_error, has_code, is_transient, policy_remedy
+from bosh_aws_cpi.aws.sdk.errors import FAILURES, describe_error, is_transient, policy_remedy
 from bosh_aws_cpi.cpi.cloud import Cloud
 from bosh_aws_cpi.cpi.encryption_keys import add_keys, check_key
 from bosh_aws_cpi.cpi.undo import Undo, run_with_undo
@@ -163,7 +163,7 @@ def _copy(cloud: Cloud, wanted: _Copy, undo: Undo) -> str:
         what = f"EBS to accept a copy of volume '{old}'"
         return timing.retry_on_codes(timing.COPY_ACCEPTED, what, errors.COPY_LIMIT_REACHED, create)
     except ClientError as error:
-        if is_transient(error) and not has_code(error, errors.COPY_LIMIT_REACHED):
+        if is_transient(error) and not errors.COPY_LIMIT_REACHED(error):
             raise
         raise wanted.refusal(describe_error(error) + _quota(error) + _permission(error)) from error
 
@@ -185,13 +185,13 @@ def _link(cloud: Cloud, wanted: _Copy, copy_cid: str, undo: Undo) -> None:
     try:
         tags.require(cloud.ec2, old, link)
     except ClientError as error:
-        if not has_code(error, errors.TAG_REFUSED | errors.UNAUTHORIZED):
+        if not (errors.TAG_REFUSED(error) or errors.UNAUTHORIZED(error)):
             raise
         raise wanted.refusal(describe_error(error) + _permission(error)) from error
 
 
 def _quota(error: ClientError) -> str:
-    if not has_code(error, errors.COPY_LIMIT_REACHED):
+    if not errors.COPY_LIMIT_REACHED(error):
         return ""
     waited = f"{timing.COPY_ACCEPTED.seconds:.0f} seconds"
     return f", for {waited}. To copy more volumes at once, ask AWS to raise the quota"

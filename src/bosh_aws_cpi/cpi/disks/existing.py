@@ -6,7 +6,7 @@ from botocore.exceptions import ClientError
 
 from bosh_aws_cpi.aws import instances, tags, volumes
 from bosh_aws_cpi.aws.sdk import timing
-from bosh_aws_cpi.aws.sdk.errors import VOLUME_IN_USE, ask_or_warn, describe_error, has_code, naming_disk
+from bosh_aws_cpi.aws.sdk.errors import VOLUME_IN_USE, ask_or_warn, describe_error, naming_disk
 from bosh_aws_cpi.cpi.cloud import Cloud
 from bosh_aws_cpi.errors import CloudError, DiskNotFound
 from bosh_aws_cpi.jsontext import Json
@@ -37,7 +37,7 @@ def delete_disk(cloud: Cloud, disk_cid: str) -> None:
     try:
         delete(timing.AT_ONCE)
     except ClientError as error:
-        if not has_code(error, VOLUME_IN_USE):
+        if not VOLUME_IN_USE(error):
             raise
         _check_released(cloud, disk_cid, error)
         delete(timing.VOLUME_RELEASED)

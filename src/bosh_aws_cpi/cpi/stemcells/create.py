@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 
 from bosh_aws_cpi.aws import images, tags
 from bosh_aws_cpi.aws.images import LIGHT_SUFFIX
-from bosh_aws_cpi.aws.sdk.errors import UNAUTHORIZED, has_code
+from bosh_aws_cpi.aws.sdk.errors import UNAUTHORIZED
 from bosh_aws_cpi.aws.sdk.translation import explain
 from bosh_aws_cpi.config.values import partition
 from bosh_aws_cpi.cpi.cloud import Cloud
@@ -97,7 +97,7 @@ def _light(
     try:
         tags.create(cloud.ec2, [ami_id], wanted_tags)
     except cloud.ec2.exceptions.ClientError as error:
-        if not has_code(error, UNAUTHORIZED):
+        if not UNAUTHORIZED(error):
             raise
         logger.warning("AMI '%s' stays without the stemcell's tags: %s", ami_id, explain(error))
     return f"{ami_id}{LIGHT_SUFFIX}"

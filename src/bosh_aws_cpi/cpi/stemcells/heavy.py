@@ -10,7 +10,7 @@ from botocore.exceptions import SSLError
 
 from bosh_aws_cpi.aws import ebs_direct, images, kms_keys, snapshots
 from bosh_aws_cpi.aws.sdk import timing
-from bosh_aws_cpi.aws.sdk.errors import FAILURES, UNAUTHORIZED, describe_error, has_code, run_all
+from bosh_aws_cpi.aws.sdk.errors import FAILURES, UNAUTHORIZED, describe_error, run_all
 from bosh_aws_cpi.cpi.cloud import Cloud
 from bosh_aws_cpi.cpi.current_vm import current_vm_id
 from bosh_aws_cpi.cpi.identity import call_id
@@ -143,7 +143,7 @@ def _snapshot(cloud: Cloud, source: ImageSource, undo: Undo) -> str:
             "endpoint for them, or set aws.stemcell_upload to volume"
         ) from error
     except cloud.ec2.exceptions.ClientError as error:
-        if error.operation_name not in _DIRECT or not has_code(error, UNAUTHORIZED):
+        if error.operation_name not in _DIRECT or not UNAUTHORIZED(error):
             raise
         return _by_volume_instead(cloud, source, undo, error)
 

@@ -8,7 +8,7 @@ from typing import TypeVar
 
 from bosh_aws_cpi.aws import instances, network_interfaces
 from bosh_aws_cpi.aws.sdk import timing
-from bosh_aws_cpi.aws.sdk.errors import ADDRESS_TAKEN, TOKEN_SPENT, ask_or_warn, describe_error, has_code
+from bosh_aws_cpi.aws.sdk.errors import ADDRESS_TAKEN, TOKEN_SPENT, ask_or_warn, describe_error
 from bosh_aws_cpi.aws.sdk.timing import Policy
 from bosh_aws_cpi.aws.sdk.translation import translate
 from bosh_aws_cpi.cpi.cloud import Cloud
@@ -55,7 +55,7 @@ def _retry_until_free(
         try:
             return create()
         except cloud.ec2.exceptions.ClientError as error:
-            if not has_code(error, ADDRESS_TAKEN):
+            if not ADDRESS_TAKEN(error):
                 raise
             wait.pause(error)
 
@@ -258,7 +258,7 @@ class _InterfaceCreation:
         try:
             return _retry_until_free(cloud, self._plan, nic_plan.subnet_id, nic_plan.addresses, create)
         except cloud.ec2.exceptions.ClientError as error:
-            if has_code(error, TOKEN_SPENT):
+            if TOKEN_SPENT(error):
                 return None
             raise
 
