@@ -285,7 +285,7 @@ def _form(node: Node, model: type[Properties]) -> str:
 
 def text_of(node: Node | None) -> str:
     """A name: a string, or a number in its place; empty for a variable and for anything else."""
-    value = None if node is None or node.is_unknown or isinstance(node.value, bool) else node.value
+    value = None if node is None or node.is_unknown else node.value
     return str(value) if isinstance(value, str | int | float) else ""
 
 

@@ -147,15 +147,11 @@ def _is_open(node: Node) -> bool:
     return any(each.is_unknown or each.at("name").is_unknown for each in [node, *entries])
 
 
-def zones_of(subnet: Node) -> list[str] | None:
-    """The names of a subnet's availability zones, empty without any; None when they aren't known."""
-    if subnet.is_unknown:
-        return None
-    many, single = subnet.get("azs"), subnet.get("az")
-    nodes = many.entries() if many is not None else [single] if single is not None else []
-    if (many is not None and many.is_unknown) or any(each.is_unknown for each in nodes):
-        return None
-    return [str(each.value) for each in nodes if each.value is not None]
+def zones_of(subnet: Node) -> list[str]:
+    """The names of a subnet's availability zones; empty without any, or if one isn't known."""
+    many = subnet.get("azs")
+    names = [text_of(each) for each in (many.entries() if many is not None else [subnet.get("az")])]
+    return names if all(names) else []
 
 
 def type_of(network: Node) -> str:

@@ -20,6 +20,7 @@ SUBNET_ID = f"subnet-{ID}"
 EBS = "{type: gp3, encrypted: true}"
 ARN, TARGET = "arn:aws:%s:eu-west-1:123456789012", "lb_target_groups/0"
 TYPES = ("default", "large")
+HOPS = "metadata_options/http_put_response_hop_limit"
 VM, DATA = "vm_types/default", "disk_types/large"
 SUBNET, ZONE = "networks/default/subnets/0", "azs/z1/cloud_properties/availability_zone"
 IN_VM, IN_SUBNET = f"{VM}/cloud_properties", f"{SUBNET}/cloud_properties"
@@ -64,6 +65,8 @@ def assert_first(found: list[Found], severity: str, path: str, word: str) -> Non
         ("warning", "elb: web", "elb", "mean elbs?"),
         ("warning", "target_groups: [web]", "target_groups", "mean lb_target_groups?"),
         ("warning", "metadata_option: {http_tokens: required}", "metadata_option", "mean metadata_options?"),
+        ("warning", "metadata_option: ((options))", "metadata_option", "mean metadata_options?"),
+        ("error", "metadata_options: {http_put_response_hop_limit: 99}", HOPS, "at most 64, got 99"),
         ("warning", "availability_zones: [us-east-1a]", "availability_zones", "mean availability_zone?"),
         # keys of another schema
         ("warning", "lb_target_groups: [{name: a, elb: b}]", f"{TARGET[:-1]}a/elb", "takes name, arn, port"),
@@ -145,6 +148,7 @@ def test_vm_type(check: Check, severity: str, properties: str, path: str, word: 
     [
         ("warning", EBS, "{security_groups: [a]}", f"{DATA}/cloud_properties/security_groups", "Remove it"),
         ("warning", EBS, "{volume_type: gp3}", f"{DATA}/cloud_properties/volume_type", "mean type?"),
+        ("warning", EBS, "{size: 10240}", f"{DATA}/cloud_properties/size", "ignored. Remove it"),
         ("warning", EBS, f"{EBS}\n  volume_type: gp3", f"{DATA}/volume_type", "cloud_properties, as type"),
         ("warning", EBS, f"{EBS}\n  size: 10240", f"{DATA}/size", "mean disk_size?"),
         ("error", EBS, "{snapshot_id: snap-backup}", f"{DATA}/cloud_properties/snapshot_id", "snap-…"),

@@ -201,6 +201,9 @@ def test_tags_of_the_manifest(check: Check) -> None:
     manifest = {**MANIFEST, "tags": {"a": "b", "bosh_agent_id": "x"}}
     found = check(yaml.safe_load(OWN), manifest)
     assert [each[:2] for each in found] == [("error", "tags/bosh_agent_id")]
+    letters = changed(yaml.safe_load(OWN), (*OF_VM, "metadata_options", "instance_metadata_tags"), "enabled")
+    assert check(letters, {**MANIFEST, "tags": {"a": "b", "((key))": "c"}}) == []
+    assert check(letters, {**MANIFEST, "tags": {"a/b": "c"}})
 
 
 def test_default_that_does_not_fit(check: Check) -> None:
@@ -366,7 +369,7 @@ def test_other_keys(check: Check) -> None:
     assert check({**yaml.safe_load(OWN), **{key: {"a": 1} for key in keys}}) == []
 
 
-@pytest.mark.parametrize("route", [SUBNET, OF_VM])
+@pytest.mark.parametrize("route", [SUBNET, OF_VM, ("vm_types", 1)])
 def test_variable_key(check: Check, route: Route) -> None:
     """A hash with a variable as a key may have any key: nothing is missing."""
     found = check(changed(yaml.safe_load(OWN), route, {"((key))": "x"}))
