@@ -65,6 +65,7 @@ def assert_first(found: list[Found], severity: str, path: str, word: str) -> Non
         ("warning", "elb: web", "elb", "mean elbs?"),
         ("warning", "target_groups: [web]", "target_groups", "mean lb_target_groups?"),
         ("warning", "metadata_option: {http_tokens: required}", "metadata_option", "mean metadata_options?"),
+        ("warning", "ebs_optimised: ((optimised))", "ebs_optimised", "mean ebs_optimized?"),
         ("warning", "metadata_option: ((options))", "metadata_option", "mean metadata_options?"),
         ("error", "metadata_options: {http_put_response_hop_limit: 99}", HOPS, "at most 64, got 99"),
         ("warning", "availability_zones: [us-east-1a]", "availability_zones", "mean availability_zone?"),
