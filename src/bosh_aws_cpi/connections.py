@@ -20,7 +20,7 @@ from urllib3.connection import HTTPConnection, HTTPSConnection
 from bosh_aws_cpi.errors import wrong_variable
 from bosh_aws_cpi.log import logger
 
-_CHUNK: Final = 1 << 13
+_PART_SIZE: Final = 1 << 13
 _MAX_FILE_MIB: Final = 4
 """The maximum size in MiB of a file with a token or with CA certificates; the largest are bundles."""
 _original_connect: Final = HTTPSConnection.connect
@@ -132,7 +132,7 @@ class _Response(Protocol):
 def read(response: _Response, max_bytes: int) -> bytes | None:
     """Read the content of a response; None when it is larger than ``max_bytes``, without reading on."""
     content = b""
-    for part in response.iter_content(_CHUNK):
+    for part in response.iter_content(_PART_SIZE):
         content += part
         if len(content) > max_bytes:
             return None

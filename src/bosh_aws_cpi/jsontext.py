@@ -14,7 +14,7 @@ MAX_DEPTH = 100
 """The maximum depth of a document: the program must be able to write every document that it reads."""
 
 _SURROGATE_ESCAPE = re.compile(r"\\u[dD][89a-fA-F]")
-_OPENING = re.compile(r"[\[{]")
+_OPENING_BRACKET = re.compile(r"[\[{]")
 _TYPE_NAMES = {dict: "Hash", list: "Array", str: "String", bool: "Boolean", int: "Integer", float: "Float"}
 
 
@@ -47,7 +47,7 @@ def decode(raw: bytes) -> Any:  # noqa: ANN401 - any JSON value
         raise _depth_error() from None
     except ValueError as error:
         raise JsonTextError(str(error)) from None
-    if len(_OPENING.findall(text)) > MAX_DEPTH:
+    if len(_OPENING_BRACKET.findall(text)) > MAX_DEPTH:
         _check_depth(document)
     if _SURROGATE_ESCAPE.search(text):
         _check_surrogates(document)

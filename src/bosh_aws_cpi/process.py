@@ -16,7 +16,7 @@ from importlib import import_module
 from typing import Any, NoReturn
 
 from bosh_aws_cpi import interrupts, log
-from bosh_aws_cpi.config.loading import load
+from bosh_aws_cpi.config.loading import READ_SIZE, load
 from bosh_aws_cpi.cpi.cloud import Cloud
 from bosh_aws_cpi.errors import BoshError, InvalidCall, Unknown
 from bosh_aws_cpi.rpc import dispatch
@@ -25,7 +25,6 @@ from bosh_aws_cpi.rpc.request import Request
 from bosh_aws_cpi.tools import command_line
 
 _STDIN, _STDOUT, _STDERR = 0, 1, 2
-_CHUNK = 1 << 16
 _MAX_REQUEST_SIZE = 16 << 20
 _GC_THRESHOLD = 100_000
 """The number of new objects that triggers Python's garbage collector. Most objects live until the end of the
@@ -201,7 +200,7 @@ def _read_all() -> bytes:
     """
     content = bytearray()
     try:
-        while chunk := os.read(_STDIN, _CHUNK):
+        while chunk := os.read(_STDIN, READ_SIZE):
             content += chunk
             if len(content) > _MAX_REQUEST_SIZE:
                 message = f"Request cannot be deserialized, details: more than {_MAX_REQUEST_SIZE >> 20} MiB"

@@ -27,11 +27,11 @@ _AWS_PARAMETERS = frozenset({"ClientToken", "HttpTokens", "Key", "NextToken"})
 _OBJECTS = frozenset({"credentials", "user_data"})
 """Objects, in reports of preflight and diagnose, in which only values of secret keys are masked."""
 _URL_PASSWORD = re.compile(r"(?<=://)([^/\s:@]*):([^/\s]*)(?=@)")
-_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://[^:@/]*:(.*)@[^@]*", re.DOTALL)
+_URL_WITH_PASSWORD = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://[^:@/]*:(.*)@[^@]*", re.DOTALL)
 """A value that is a URL, whose password may contain any character, even a slash or a space."""
 _PEM = re.compile(r"-----BEGIN [A-Z0-9 ]+-----.*?(-----END [A-Z0-9 ]+-----|$)", re.DOTALL)
 _AWS_KEY = re.compile(r"(<(?:AccessKeyId|SecretAccessKey|SessionToken)>)[^<]*")
-_KEY = re.compile(
+_KEY_BEFORE_VALUE = re.compile(
     r"""(?P<quote>(?<!\\)\\*+["'])?+(?<![\w-])(?P<name>tag key|[\w-]++)(?(quote)(?P=quote))"""
     r"""\s*+(?P<mark>:|=>|=)\s*+"""
 )
@@ -41,8 +41,8 @@ AWS writes "tag key: 'NAME'", which is no secret's name; of other words before t
 """
 _QUOTE = re.compile(r"""(?<!\\)(\\*+)(["'])""")
 """A quotation mark and the escapes before it."""
-_NUMBER = re.compile(r"-?\d+\b")
-_WORD = re.compile(r"""[^\s"'&,;(){}\[\]]+""")
+_BARE_NUMBER = re.compile(r"-?\d+\b")
+_BARE_WORD = re.compile(r"""[^\s"'&,;(){}\[\]]+""")
 _UNRESERVED = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
 """Characters that a URL contains as they are (RFC 3986, 2.3)."""
 _QUOTES_IN_XML = (("&quot;", "&apos;"), ("&quot;", "&#39;"), ("&quot;", "&#x27;"), ("&#34;", "&#39;"))
@@ -78,7 +78,7 @@ def _mask_named(text: str) -> str:
     """Mask the value after each secret's key."""
     parts: list[str] = []
     end = 0
-    for key in _KEY.finditer(text):
+    for key in _KEY_BEFORE_VALUE.finditer(text):
         if key.start() < end or key["name"] in _AWS_PARAMETERS or not _is_secret_name(key["name"]):
             continue
         if (span := _value(text, key)) is not None:
@@ -93,8 +93,8 @@ def _value(text: str, key: re.Match[str]) -> tuple[str, int] | None:
     if opening := _QUOTE.match(text, key.end()):
         return opening[0], _end_of_quoted(text, opening)
     is_in_query = key["mark"] == "=" and key[0].endswith("=") and not key["quote"]
-    match = _NUMBER.match(text, key.end()) if key["quote"] else None
-    match = match or (_WORD.match(text, key.end()) if is_in_query else None)
+    match = _BARE_NUMBER.match(text, key.end()) if key["quote"] else None
+    match = match or (_BARE_WORD.match(text, key.end()) if is_in_query else None)
     if match:
         return "", match.end()
     if key["quote"] and key["name"] not in _OBJECTS and text[key.end() : key.end() + 1] in {"{", "["}:
@@ -140,7 +140,7 @@ def _secrets(value: object, *, secret: bool = False) -> Iterator[str]:
         if secret or "-----BEGIN " in value:
             yield value
         yield from (match.group(2) for match in _URL_PASSWORD.finditer(value))
-        if whole := _URL.fullmatch(value):
+        if whole := _URL_WITH_PASSWORD.fullmatch(value):
             yield whole.group(1)
 
 

@@ -19,7 +19,7 @@ DISK_METADATA: Final = frozenset(
 )
 """Tags of set_disk_metadata, which always sets some of them."""
 
-OWN: Final = frozenset(
+OWN_KEYS: Final = frozenset(
     {
         "bosh_agent_id",
         "bosh_ami",

@@ -27,12 +27,12 @@ from packageurl import PackageURL
 from bosh_release.blobs import INDEX, LOCK, ROOT, Blob, read_index, read_lock
 
 COMMITTED = ROOT / "docs" / "sbom.cdx.json"
-NAME = "bosh-aws-cpi"
+RELEASE = "bosh-aws-cpi"
 
 
 def document(version: str) -> str:
     """Return the SBOM of a version of the release, as text."""
-    purl = PackageURL("generic", None, NAME, version)
+    purl = PackageURL("generic", None, RELEASE, version)
     release = _component(purl, project()["license"], type=ComponentType.APPLICATION)
     components = [_cpython(), *(part for name in read_lock(LOCK.read_text()) for part in _package(name))]
     bom = Bom(components=components, serial_number=uuid.UUID(int=0))

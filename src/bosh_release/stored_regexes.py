@@ -11,7 +11,7 @@ import marshal
 import sys
 from re import _compiler  # type: ignore[attr-defined]
 
-NAME = "regexes.marshal"
+STORE = "regexes.marshal"
 _INTERPRETER = (_sre.MAGIC, _sre.CODESIZE, sys.hexversion)
 """The interpreter for which the code is compiled."""
 
@@ -19,7 +19,7 @@ _INTERPRETER = (_sre.MAGIC, _sre.CODESIZE, sys.hexversion)
 def use(lib: str) -> None:
     """Let `re` use the stored code from now on, if this interpreter has stored it."""
     try:
-        with open(f"{lib}/{NAME}", "rb") as file:  # noqa: PTH123 - pathlib compiles expressions itself
+        with open(f"{lib}/{STORE}", "rb") as file:  # noqa: PTH123 - pathlib compiles expressions itself
             interpreter, stored = marshal.loads(file.read())  # noqa: S302 - as trusted as the bytecode beside it
     except (OSError, EOFError, ValueError, TypeError):
         return
@@ -61,7 +61,7 @@ def record(lib: str) -> None:
     program = import_module("bosh_aws_cpi")
     for module in walk_packages(program.__path__, "bosh_aws_cpi."):
         import_module(module.name)
-    with open(f"{lib}/{NAME}", "wb") as file:  # noqa: PTH123
+    with open(f"{lib}/{STORE}", "wb") as file:  # noqa: PTH123
         marshal.dump((_INTERPRETER, stored), file)
 
 

@@ -39,7 +39,7 @@ TAGS = {
     "Linux-x86_64": ("manylinux_2_17_x86_64", "manylinux2014_x86_64"),
 }
 """The wheel tags for each platform, by the platform's folder: for Linux, glibc 2.17 (2012) or later."""
-KINDS = ("python/*.tar.xz", "wheels/*/*.whl")
+BLOB_PATTERNS = ("python/*.tar.xz", "wheels/*/*.whl")
 """The patterns of the fetched files, below blobs/."""
 
 
@@ -101,7 +101,7 @@ def _keep(file: Path, blob: Blob) -> None:
 
 def _remove_others(blobs: Mapping[str, Blob]) -> None:
     """Remove and name files that config/blobs.yml does not list any more, as the `bosh` CLI does."""
-    for file in sorted(file for kind in KINDS for file in BLOBS.glob(kind)):
+    for file in sorted(file for kind in BLOB_PATTERNS for file in BLOBS.glob(kind)):
         path = file.relative_to(BLOBS).as_posix()
         if path not in blobs:
             file.unlink()

@@ -201,7 +201,7 @@ def test_stored_regexes(
     (sources / "bosh_aws_cpi" / "__main__.py").write_text(MATCHING)
     lib = tmp_path / "lib"
     install.install(sources, lib, PLATFORM)
-    stored = lib / stored_regexes.NAME
+    stored = lib / stored_regexes.STORE
     if damage is None:
         stored.unlink()
     else:

@@ -5,7 +5,7 @@ from typing import Any, Final
 
 import pytest
 
-from bosh_aws_cpi.tag_names import MAX_KEY, OWN
+from bosh_aws_cpi.tag_names import MAX_KEY, OWN_KEYS
 from testbed.executable import DIRECTOR_UUID, Answer, Cpi
 from testbed.traffic import Traffic
 from testbed.world import World
@@ -28,7 +28,7 @@ DISGUISES: Final[dict[str, Callable[[str], str]]] = {
     "long s": lambda key: key.replace("s", "\u017f"),
     "cut": lambda key: f"{key}{' ' * (MAX_KEY - len(key))}x",
 }
-KEYS: Final = [*sorted(OWN), RECORD]
+KEYS: Final = [*sorted(OWN_KEYS), RECORD]
 HARMLESS: Final = {"team": "a", "bosh_target_env": "prod", "bosh_owner": "b"}
 
 

@@ -3,7 +3,7 @@
 import ast
 from collections.abc import Iterator
 
-from bosh_aws_cpi.tag_names import OWN, TARGET_TAG
+from bosh_aws_cpi.tag_names import OWN_KEYS, TARGET_TAG
 from testbed.cloud import ROOT
 
 
@@ -24,11 +24,11 @@ def constants() -> Iterator[str]:
 
 def test_all_tags() -> None:
     """Every tag that a module names is in the list, and no other."""
-    assert {*constants()} == OWN | {TARGET_TAG}
+    assert {*constants()} == OWN_KEYS | {TARGET_TAG}
 
 
 def test_documented() -> None:
     """The policy's condition on tag keys has all of them: it must allow what the CPI writes."""
     text = (ROOT / "docs/permissions.md").read_text()
     (listed,) = [each for each in text.split("\n- ") if each.startswith("**Tag keys**")]
-    assert {key for key in OWN if f"`{key}`" not in listed} == set()
+    assert {key for key in OWN_KEYS if f"`{key}`" not in listed} == set()

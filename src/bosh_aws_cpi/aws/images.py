@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from mypy_boto3_ec2.type_defs import ImageTypeDef
 
 
-_FAILED = frozenset({"failed", "error", "invalid", "deregistered", "disabled"})
+_FAILED_AMI_STATES = frozenset({"failed", "error", "invalid", "deregistered", "disabled"})
 AMI_TAG = "bosh_ami"
 """A snapshot's tag: the id of the AMI that the snapshot belongs or belonged to."""
 
@@ -135,7 +135,7 @@ def wait_until_available(
     def probe() -> Image:
         entry = window.check(describe(client, ami_id), AmiNotCreated(f"AMI '{ami_id}' is gone"))
         state = entry["State"]
-        if state in _FAILED:
+        if state in _FAILED_AMI_STATES:
             reason = entry.get("StateReason", {}).get("Message", "no reason given")
             raise AmiNotCreated(f"EC2 could not create AMI '{ami_id}', its state is {state}: {reason}")
         if state != "available":

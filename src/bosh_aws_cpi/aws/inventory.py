@@ -51,7 +51,7 @@ def list_resources(client: "EC2Client", kind: Kind, tags: Mapping[str, str]) -> 
 
 def reload(client: "EC2Client", resource: Resource) -> Resource | None:
     """Look a resource up again; None when the resource is gone."""
-    listing = _KINDS[resource.kind]
+    listing = _LISTINGS[resource.kind]
     value = resource.group if listing.id_filter == "group-name" else resource.resource_id
     return next(iter(_list(client, resource.kind, Filters=[equals(listing.id_filter, value)])), None)
 
@@ -77,7 +77,7 @@ class _Listing(Record):
 
 
 def _list(client: "EC2Client", kind: Kind, **more: Any) -> list[Resource]:  # noqa: ANN401 - parameters
-    listing = _KINDS[kind]
+    listing = _LISTINGS[kind]
     listed = entries(client, listing.operation, listing.key, page=listing.page, **listing.arguments, **more)
     if kind == "instance":
         listed = (instance for reservation in listed for instance in reservation["Instances"])
@@ -115,7 +115,7 @@ def _has_interfaces(subnet: Any) -> bool:  # noqa: ANN401
 
 _ALL_AMIS: Final = {"Owners": ["self"], "IncludeDeprecated": True, "IncludeDisabled": True}
 """Deprecated and disabled AMIs are listed too, because they still need their snapshots."""
-_KINDS: Final[Mapping[Kind, _Listing]] = {
+_LISTINGS: Final[Mapping[Kind, _Listing]] = {
     "snapshot": _Listing(
         "describe_snapshots", "Snapshots", "SnapshotId", "snapshot-id", arguments={"OwnerIds": ["self"]}
     ),
@@ -130,5 +130,5 @@ _KINDS: Final[Mapping[Kind, _Listing]] = {
     "subnet": _Listing("describe_subnets", "Subnets", "SubnetId", "subnet-id"),
     "instance": _Listing("describe_instances", "Reservations", "InstanceId", "instance-id"),
 }
-KINDS: Final = tuple(_KINDS)
+KINDS: Final = tuple(_LISTINGS)
 """The kinds in the order in which to list them: a kind comes after the kinds that it uses."""

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from mypy_boto3_ec2 import EC2Client
 
 
-_DEFAULTS: Final = {
+_CONSOLE_DEFAULTS: Final = {
     "CapacityReservationSpecification": {"CapacityReservationPreference": "open"},
     "HibernationOptions": {"Configured": False},
     "Placement": {"Tenancy": "default"},
@@ -20,8 +20,8 @@ _DEFAULTS: Final = {
 def describe_version(client: "EC2Client", given: LaunchTemplate) -> TemplateVersion:
     """DescribeLaunchTemplateVersions for the version that a VM's properties name.
 
-    The result has the names of the parameters that are neither empty, false nor `_DEFAULTS`, and no values,
-    because user data may hold secrets.
+    The result has the names of the parameters that are neither empty, false nor `_CONSOLE_DEFAULTS`, and no
+    values, because user data may hold secrets.
 
     Raises:
         ClientError: There is no such template or version, or EC2 refuses the call.
@@ -31,5 +31,5 @@ def describe_version(client: "EC2Client", given: LaunchTemplate) -> TemplateVers
     version = answer["LaunchTemplateVersions"][0]
     data = version["LaunchTemplateData"]
     data.get("ImageId")  # an error if it can't be read, because the names below would lack it
-    names = {key for key, value in data.items() if value and value != _DEFAULTS.get(key)}
+    names = {key for key, value in data.items() if value and value != _CONSOLE_DEFAULTS.get(key)}
     return TemplateVersion(version["LaunchTemplateId"], version["VersionNumber"], frozenset(names))

@@ -8,7 +8,7 @@ from bosh_aws_cpi.aws.sdk.filters import equals
 if TYPE_CHECKING:
     from mypy_boto3_ec2.type_defs import FilterTypeDef
 
-_MAX_VALUES: Final = 200
+_MAX_FILTER_VALUES: Final = 200
 """EC2's maximum number of values in one filter (EC2 user guide, "List and filter using the CLI and API")."""
 PAGE: Final = 1000
 """EC2's maximum page size for most listings."""
@@ -63,6 +63,6 @@ def list_by_values(
         more: Other parameters, and the page size, as in `entries`.
     """
     wanted = sorted(set(values))
-    for start in range(0, len(wanted), _MAX_VALUES):
-        part = [equals(filter_name, *wanted[start : start + _MAX_VALUES])]
+    for start in range(0, len(wanted), _MAX_FILTER_VALUES):
+        part = [equals(filter_name, *wanted[start : start + _MAX_FILTER_VALUES])]
         yield from entries(client, operation, key, Filters=[*part, *also], **more)

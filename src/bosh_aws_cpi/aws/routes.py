@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from mypy_boto3_ec2 import EC2Client
 
 _DESTINATIONS: Final = ("DestinationCidrBlock", "DestinationIpv6CidrBlock", "DestinationPrefixListId")
-_TARGETS: Final = (
+_ROUTE_TARGETS: Final = (
     "NetworkInterfaceId",
     "NatGatewayId",
     "TransitGatewayId",
@@ -121,7 +121,7 @@ def _cidr(destination: str) -> Any:  # noqa: ANN401 - keyword arguments of the S
 
 
 def _route(entry: Any) -> Route:  # noqa: ANN401 - the SDK's typed dict, read by name
-    name = next((name for name in _TARGETS if entry.get(name)), None)
+    name = next((name for name in _ROUTE_TARGETS if entry.get(name)), None)
     value = entry[name] if name else ""
     if name == "GatewayId" and value.startswith("vpce-"):
         name = "VpcEndpointId"  # EC2 shows it as a gateway, but accepts it only as an endpoint

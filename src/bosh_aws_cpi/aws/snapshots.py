@@ -19,7 +19,7 @@ from bosh_aws_cpi.tag_names import DISK_METADATA
 if TYPE_CHECKING:
     from mypy_boto3_ec2 import EC2Client
 
-_FAILED: Final = frozenset({"error"})
+_FAILED_STATE: Final = "error"
 _AMI: Final = re.compile(rf"\bami-{ID_DIGITS}\b")
 _NO_VOLUME: Final = "vol-ffffffff"
 """The volume id that EC2 shows for a snapshot without a source volume."""
@@ -56,7 +56,7 @@ def find_marked(client: "EC2Client", mark: tuple[str, str], disk_cid: str | None
     if disk_cid is not None:
         filters.append(equals("volume-id", disk_cid))
     entries = client.describe_snapshots(OwnerIds=["self"], Filters=filters)["Snapshots"]
-    intact = (entry for entry in entries if has_tags(entry, tags) and entry.get("State") not in _FAILED)
+    intact = (entry for entry in entries if has_tags(entry, tags) and entry.get("State") != _FAILED_STATE)
     return next((entry["SnapshotId"] for entry in intact if is_recent(entry.get("StartTime"))), None)
 
 
@@ -110,7 +110,7 @@ def wait_until_completed(
 
     def probe() -> None:
         entry = window.check(find(client, snapshot_id), CloudError(f"Snapshot '{snapshot_id}' is gone"))
-        if entry["State"] in _FAILED:
+        if entry["State"] == _FAILED_STATE:
             reason = entry.get("StateMessage") or "no reason given"
             raise CloudError(f"EBS could not create snapshot '{snapshot_id}': {reason}")
         if entry["State"] != "completed":

@@ -32,10 +32,10 @@ CREATED_TAG: Final = "bosh_created"
 """The time in UTC when the CPI called CreateSubnet: EC2 does not report when a subnet was created."""
 DELETE_FAILED_TAG: Final = "bosh_delete_failed"
 """The time in UTC when delete_network failed because the subnet still had interfaces."""
-_FAILED: Final = frozenset({"failed", "failed-insufficient-capacity", "failing"})
+_FAILED_SUBNET_STATES: Final = frozenset({"failed", "failed-insufficient-capacity", "failing"})
 """The states of a subnet, or of the association of its IPv6 range, that EC2 could not create."""
-_USABLE: Final = frozenset({"available", "associated"})
-_SHOWN: Final = 10
+_USABLE_SUBNET_STATES: Final = frozenset({"available", "associated"})
+_MAX_NICS: Final = 10
 """The maximum number of interfaces that an error lists."""
 _ALIVE_STATES: Final = ("pending", "running", "stopping", "stopped")
 """The states in which an instance does not release its interfaces."""
@@ -122,7 +122,7 @@ def is_marked(subnet: Subnet, mark: tuple[str, str]) -> bool:
     """
     key, value = mark
     created = parse_time(subnet.tags.get(CREATED_TAG, ""))
-    return subnet.tags.get(key) == value and is_recent(created) and subnet.state not in _FAILED
+    return subnet.tags.get(key) == value and is_recent(created) and subnet.state not in _FAILED_SUBNET_STATES
 
 
 def create(client: "EC2Client", arguments: Json, mark: tuple[str, str]) -> Subnet:
@@ -154,9 +154,9 @@ def wait_until_available(client: "EC2Client", subnet_id: str) -> None:
         entry = window.check(answer, CloudError(f"Subnet '{subnet_id}' is gone"))["Subnets"][0]
         associations = entry.get("Ipv6CidrBlockAssociationSet", [])
         states = [entry["State"], *(each["Ipv6CidrBlockState"]["State"] for each in associations)]
-        if failed := [state for state in states if state in _FAILED]:
+        if failed := [state for state in states if state in _FAILED_SUBNET_STATES]:
             raise CloudError(f"EC2 could not create subnet '{subnet_id}': it is in state {failed[0]}")
-        if waiting := [state for state in states if state not in _USABLE]:
+        if waiting := [state for state in states if state not in _USABLE_SUBNET_STATES]:
             raise timing.NotYet(waiting[0])
 
     timing.poll(timing.SUBNET_AVAILABLE, f"subnet '{subnet_id}' to be available", probe)
@@ -284,9 +284,10 @@ def _in_use(client: "EC2Client", subnet_id: str, nics: Sequence[Nic], text: str)
     """Tag a subnet that has interfaces, so that `cpi sweep` finds it, and return the error."""
     tags.try_to_create(client, subnet_id, {DELETE_FAILED_TAG: format_time(clock.now())})
     texts = [
-        f"{nic} ({nic.status}, {nic.vm_cid or nic.description or 'no description'})" for nic in nics[:_SHOWN]
+        f"{nic} ({nic.status}, {nic.vm_cid or nic.description or 'no description'})"
+        for nic in nics[:_MAX_NICS]
     ]
-    texts += ["…"] if len(nics) > _SHOWN else []
+    texts += ["…"] if len(nics) > _MAX_NICS else []
     them = (
         "what uses them (AWS deletes those of a load balancer, NAT gateway or endpoint with it, perhaps an "
         "hour later)"

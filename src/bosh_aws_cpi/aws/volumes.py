@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 Result = TypeVar("Result")
 
 DELETED_STATES = frozenset({"deleting", "deleted"})
-_FAILED_STATES = DELETED_STATES | {"error"}
+_FAILED_VOLUME_STATES = DELETED_STATES | {"error"}
 _READY_STATES = frozenset({"available", "in-use"})
 _MODIFIED: Final = frozenset({"optimizing", "completed"})
 _MODIFYING: Final = frozenset({"modifying", "optimizing"})
@@ -181,7 +181,7 @@ def wait_until_available(
         volume = window.check(find_new(client, disk_cid), _not_created(disk_cid, "gone"))
         if seen is not None:
             seen.add(disk_cid)
-        if volume.state in _FAILED_STATES:
+        if volume.state in _FAILED_VOLUME_STATES:
             raise _not_created(disk_cid, f"in state {volume.state}")
         if is_shared and _is_of_another_call(volume):
             raise VolumeNotCreated(f"Volume '{disk_cid}' belongs to another call with the same request id")

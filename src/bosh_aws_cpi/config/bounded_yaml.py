@@ -9,7 +9,7 @@ from bosh_aws_cpi.jsontext import MAX_DEPTH
 _MAX_NUMBER_LENGTH: Final = 300
 """The maximum length of a number in characters. A longer number of base 60 (1:30:00) takes long to compute,
 and overflows."""
-_NUMBERS: Final = frozenset({"tag:yaml.org,2002:float", "tag:yaml.org,2002:int"})
+_NUMBER_TAGS: Final = frozenset({"tag:yaml.org,2002:float", "tag:yaml.org,2002:int"})
 
 
 class OverLimitError(Exception):
@@ -57,7 +57,7 @@ class BoundedLoader(yaml.SafeLoader):
             raise OverLimitError(f"it is nested deeper than {MAX_DEPTH} levels", line)
         node = super().compose_node(parent, index)
         self._depth -= 1
-        if node is not None and node.tag in _NUMBERS and len(node.value) > _MAX_NUMBER_LENGTH:
+        if node is not None and node.tag in _NUMBER_TAGS and len(node.value) > _MAX_NUMBER_LENGTH:
             raise OverLimitError(f"a number has more than {_MAX_NUMBER_LENGTH} characters", line)
         return node
 

@@ -15,7 +15,7 @@ from bosh_aws_cpi.errors import CPIAPIVersionNotSupported, Unknown, not_correct
 from bosh_aws_cpi.jsontext import Json, encode, is_integer
 from bosh_aws_cpi.log import LEVELS, NEAR_SECURITY, nearest
 
-_MAX_NAME_LENGTH = 64
+_MAX_SHOWN_KEY_LENGTH = 64
 _SECURITY_KEYS: Final = ("encrypted", "fips", "kms_key_arn", "metadata_options")
 """The keys of ``aws`` for security: if such a key is mistyped, the call fails."""
 MAX_API_VERSION = 3
@@ -187,7 +187,7 @@ def unknown_keys(document: object, context: Json) -> set[str]:
 
 def is_name(key: str) -> bool:
     """Whether messages may show an unknown key: YAML reads `secret_access_key:SECRET` as one key."""
-    return key.isascii() and key.isidentifier() and len(key) <= _MAX_NAME_LENGTH
+    return key.isascii() and key.isidentifier() and len(key) <= _MAX_SHOWN_KEY_LENGTH
 
 
 def stemcell_api_version(value: object) -> int:
@@ -209,6 +209,6 @@ def _stemcell(merged: Json) -> Json:
     return stemcell if isinstance(stemcell, dict) else {}
 
 
-_SECTIONS: Final = (AwsConfig, Stemcell, CpiConfig, Agent, RegistryConfig, DebugCpi, Debug)
-KEYS: Final[tuple[Key[Any], ...]] = tuple(key for section in _SECTIONS for key in section.rows.values())
+_KEY_SECTIONS: Final = (AwsConfig, Stemcell, CpiConfig, Agent, RegistryConfig, DebugCpi, Debug)
+KEYS: Final[tuple[Key[Any], ...]] = tuple(key for section in _KEY_SECTIONS for key in section.rows.values())
 """All keys of cpi.json, in the order of the documentation."""

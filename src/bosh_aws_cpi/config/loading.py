@@ -22,11 +22,11 @@ STDIN: Final = "-"
 """The name of stdin as a configuration file, for commands only; see `process`."""
 _MAX_MIB: Final = 1
 """The maximum size of the file in MiB; the largest value may be a bundle of certificates."""
-_MAX_VALUES: Final = 20_000
+_MAX_YAML_VALUES: Final = 20_000
 """The maximum number of values in a YAML file, because YAML is slow to read."""
 _MIB: Final = 1 << 20
 _OPEN_FLAGS: Final = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY
-_CHUNK: Final = 1 << 16
+READ_SIZE: Final = 1 << 16
 _TIMEOUT: Final = 60
 """The time limit in seconds for the writer of a pipe, which may be a command that asks a Director."""
 _SIMILARITY: Final = 0.6
@@ -129,7 +129,7 @@ def _content(descriptor: int, max_mib: int) -> bytes:
     while True:
         if is_pipe:
             _wait_for_writer(descriptor, end)
-        if not (chunk := os.read(descriptor, _CHUNK)):
+        if not (chunk := os.read(descriptor, READ_SIZE)):
             return bytes(data)
         data += chunk
         if len(data) > max_mib * _MIB:
@@ -153,7 +153,7 @@ def _read_yaml(path: str, raw: bytes, json_error: jsontext.JsonTextError) -> obj
     class JsonLoader(BoundedLoader):
         """Reads no dates, because JSON has none."""
 
-        max_values = _MAX_VALUES
+        max_values = _MAX_YAML_VALUES
         yaml_implicit_resolvers = {  # noqa: RUF012 - the library's own attribute
             first: [(tag, regexp) for tag, regexp in resolvers if not tag.endswith(":timestamp")]
             for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()

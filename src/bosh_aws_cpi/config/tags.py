@@ -15,7 +15,7 @@ _STS_LENGTHS: Final = (128, 256)
 """The maximum lengths of key and value for a session's tag (API model of STS, tagKeyType, tagValueType)."""
 _STS_PATTERN: Final = r"[\w .:/=+@-]*"
 """Letters, digits, spaces and these characters (API model of STS, tagKeyType)."""
-_RESERVED: Final = ("aws:", "bosh_")
+_RESERVED_PREFIXES: Final = ("aws:", "bosh_")
 
 
 def of_resources(given: Json) -> dict[str, str]:
@@ -28,8 +28,8 @@ def of_resources(given: Json) -> dict[str, str]:
         InvalidCall: EC2 would refuse a tag, or the CPI or the Director uses the key of a tag.
     """
     for key in given:
-        if fold(key).startswith(_RESERVED):
-            reserved = " or ".join(_RESERVED)
+        if fold(key).startswith(_RESERVED_PREFIXES):
+            reserved = " or ".join(_RESERVED_PREFIXES)
             raise _wrong("tags", f" has the key '{key}': keys that begin with {reserved} are reserved")
         if key in VM_METADATA | DISK_METADATA:
             raise _wrong("tags", f" has the key '{key}', which the Director sets itself: use another key")

@@ -15,13 +15,13 @@ ROLE_ARN: Final = r"arn:aws[a-z-]*:iam::[0-9]{12}:role/[!-~]+"
 EXTERNAL_ID: Final = r"[A-Za-z0-9_+=,.@:/-]{2,1224}"
 """What STS accepts (API model, externalIdType)."""
 _LABEL: Final = r"(?!-)[A-Za-z0-9_-]{1,63}(?<!-)"
-_NAME: Final = rf"{_LABEL}(?:\.{_LABEL})*\.?"
+_HOST_NAME: Final = rf"{_LABEL}(?:\.{_LABEL})*\.?"
 _IPV6: Final = r"\[(?P<ipv6>[0-9A-Fa-f:.]+(?:%[A-Za-z0-9._-]+)?)\]"
-_HOST: Final = rf"(?:(?P<name>{_NAME})|{_IPV6})"
+_HOST: Final = rf"(?:(?P<name>{_HOST_NAME})|{_IPV6})"
 _URL: Final = rf"(?i:https?)://(?:[^\[\]/?#\\]*@)?{_HOST}(?::(?P<port>[0-9]{{0,5}}))?(?:[/?#].*)?"
 """Not compiled, because few configurations have endpoints; not `urllib.parse`, which takes longer to load."""
 _MAX_PORT: Final = 65535
-_MAX_NAME_LENGTH: Final = 253  # RFC 1035, 2.3.4: 255 octets, with the length of each label
+_MAX_HOST_LENGTH: Final = 253  # RFC 1035, 2.3.4: 255 octets, with the length of each label
 
 
 class Key(Record, Generic[T]):
@@ -313,7 +313,7 @@ def _is_url(text: str, refused: str) -> bool:
     if url is None or not 1 <= int(url["port"] or 1) <= _MAX_PORT:
         return False
     name = (url["name"] or "").removesuffix(".")
-    if len(name) > _MAX_NAME_LENGTH or (refused and refused in name):
+    if len(name) > _MAX_HOST_LENGTH or (refused and refused in name):
         return False
     return url["ipv6"] is None or _is_ipv6(url["ipv6"])
 

@@ -13,7 +13,7 @@ from bosh_aws_cpi.tag_names import (
     MAX_KEY,
     MAX_VALUE,
     OF_BOSH,
-    OWN,
+    OWN_KEYS,
     VM_METADATA,
     fold,
     records_target,
@@ -56,7 +56,7 @@ def without_own(tags: Mapping[str, str], allowed: frozenset[str] = frozenset()) 
 
 def _is_own(key: str) -> bool:
     read = fold(key)[:MAX_KEY]
-    return read in OWN or records_target(read)
+    return read in OWN_KEYS or records_target(read)
 
 
 def _format(tags: Mapping[str, Any]) -> dict[str, str]:
@@ -114,7 +114,7 @@ def at_launch(
         CloudError: There are too many even without BOSH's own.
     """
     check_for_ec2({**tags, **records})
-    own = {key for key in tags if key in OWN}
+    own = {key for key in tags if key in OWN_KEYS}
     left_out = _beyond_limit(OF_BOSH | own | {*records}, tags, warn)
     return {key: value for key, value in tags.items() if key not in left_out}
 

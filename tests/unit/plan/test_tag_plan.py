@@ -7,7 +7,7 @@ import pytest
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.model import Encryption
 from bosh_aws_cpi.plan import tag_plan
-from bosh_aws_cpi.tag_names import OWN
+from bosh_aws_cpi.tag_names import OWN_KEYS
 
 
 @pytest.mark.parametrize(
@@ -34,7 +34,7 @@ def test_limits() -> None:
 def test_for_metadata() -> None:
     """Metadata shows the CPI's own tags, and none whose key it would take for something else."""
     options = {"instance_metadata_tags": "enabled"}
-    tag_plan.check_for_instance(dict.fromkeys([*OWN, "aZ0_+-=.,:@", "...", "_index_"], ""), options)
+    tag_plan.check_for_instance(dict.fromkeys([*OWN_KEYS, "aZ0_+-=.,:@", "...", "_index_"], ""), options)
     tag_plan.check_for_instance({"cost center": ""}, {})
     for wrong in ("cost center", "team/x", "é", "", ".", "..", "_index", "a\n"):
         with pytest.raises(CloudError) as caught:

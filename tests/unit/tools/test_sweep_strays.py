@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from bosh_aws_cpi.aws.inventory import Resource
-from bosh_aws_cpi.tag_names import OWN
+from bosh_aws_cpi.tag_names import OWN_KEYS
 from bosh_aws_cpi.tools.strays import Inventory, Removal, Stray
 from tests.unit.tools.sweep_things import DIRECTOR, hours_ago, thing
 
@@ -147,7 +147,7 @@ def test_other_directors(other: dict[str, str]) -> None:
 def test_somebodys() -> None:
     """No tag of the CPI's own, nor several of them, makes somebody's resource one that `--delete` deletes."""
     known = dict.fromkeys(SAID_OF_DISKS, "x")
-    for forged in (*({key} for key in OWN), OWN, OWN - {"bosh_ami"}):
+    for forged in (*({key} for key in OWN_KEYS), OWN_KEYS, OWN_KEYS - {"bosh_ami"}):
         tags = dict.fromkeys(forged - {"bosh_director_uuid"}, "ami-0")
         somebodys = [
             thing("interface", tags=tags),

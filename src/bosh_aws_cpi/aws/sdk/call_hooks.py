@@ -99,14 +99,14 @@ def _parse(
         return {**only_status, UNREADABLE: status < ERROR_STATUS}
 
 
-_ROOT: Final = re.compile(rb"\s*(?:<\?xml[^>]*>\s*)?<(\w+)[\s/>]")
+_ROOT_ELEMENT: Final = re.compile(rb"\s*(?:<\?xml[^>]*>\s*)?<(\w+)[\s/>]")
 _ERROR_ROOTS: Final = frozenset({b"Response", b"ErrorResponse"})
 """The root elements of an error: of EC2, and of the other services that answer with XML."""
 
 
 def _is_xml(response: dict[str, Any], _: Any) -> bool:  # noqa: ANN401
     """Whether the root element is of the operation's document, or of an error (docs/aws-assumptions.md)."""
-    root = _ROOT.match(response["body"])
+    root = _ROOT_ELEMENT.match(response["body"])
     answer = f"{response['context']['operation_name']}Response".encode()
     return root is not None and root[1] in (
         _ERROR_ROOTS if response["status_code"] >= ERROR_STATUS else {answer}
@@ -124,14 +124,14 @@ def _is_json(response: dict[str, Any], shape: Any) -> bool:  # noqa: ANN401
     return isinstance(document, dict) and (not names or not names.isdisjoint(document))
 
 
-_ID: Final = re.compile(f"[a-z]+-{ID_DIGITS}")
+_EC2_ID: Final = re.compile(f"[a-z]+-{ID_DIGITS}")
 _PARAMETER: Final = "resolve:"
 """The beginning of a launch template's parameter that stands for an AMI's id."""
 
 
 def _check_id(prefixes: tuple[str, ...], text: str) -> None:
     """Raise ValueError unless a text is an id with one of the prefixes."""
-    if not text.startswith(prefixes) or not (_ID.fullmatch(text) or text.startswith(_PARAMETER)):
+    if not text.startswith(prefixes) or not (_EC2_ID.fullmatch(text) or text.startswith(_PARAMETER)):
         raise ValueError(text)
 
 
@@ -294,7 +294,7 @@ def _ids(value: Any, *, is_name: bool = False) -> Iterator[str]:  # noqa: ANN401
     elif isinstance(value, list | tuple):
         for inner in value:
             yield from _ids(inner, is_name=is_name)
-    elif isinstance(value, str) and (is_name or _ID.fullmatch(value)):
+    elif isinstance(value, str) and (is_name or _EC2_ID.fullmatch(value)):
         yield value
 
 

@@ -28,7 +28,7 @@ Result = TypeVar("Result")
 
 
 class Codes:
-    """A predicate of errors: a set of AWS's codes, defined in the table `codes`; only errors need to read it."""
+    """A predicate of errors: a set of AWS's codes, defined in `codes`, which only errors need."""
 
     def __init__(self, *names: str) -> None:
         """Name the sets in the table that the set consists of."""

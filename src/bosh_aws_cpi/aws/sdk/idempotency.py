@@ -23,7 +23,7 @@ An older resource belongs to another request, which may have the same request id
 """
 WITHOUT_TOKEN = 3
 """The number of attempts at a call that takes no client token."""
-_LEFT: Final = "Perhaps left behind, because an attempt was not answered: %s"
+_LEFT_BEHIND: Final = "Perhaps left behind, because an attempt was not answered: %s"
 
 
 def is_recent(created: datetime | None) -> bool:
@@ -90,7 +90,7 @@ def create_once(
             if earlier is not None:
                 return earlier
             if is_refused or not has_answer:  # only an answer of AWS proves that there is no resource
-                logger.error(_LEFT, what)
+                logger.error(_LEFT_BEHIND, what)
                 if call := call_of(error):
                     call.was_uncertain = True
                 raise
@@ -116,7 +116,7 @@ def _search(what: str, find: Callable[[], Created | None]) -> tuple[Created | No
     except _NotFound:
         return None, has_answer
     except Exception:
-        logger.error(_LEFT, what)
+        logger.error(_LEFT_BEHIND, what)
         raise
 
 

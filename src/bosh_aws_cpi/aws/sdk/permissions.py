@@ -82,22 +82,22 @@ class Feature(Record):
 
 
 _ABSENT_ID: Final = "0" * 17
-_NAME: Final = "cpi-preflight"
+_PROBE_NAME: Final = "cpi-preflight"
 PARAMETERS: Final[Mapping[str, Any]] = {
     "AllocationId": f"eipalloc-{_ABSENT_ID}",
     "AssociationId": f"aclassoc-{_ABSENT_ID}",
     "BlockDeviceMappings": [{"DeviceName": "/dev/sda1", "Ebs": {"SnapshotId": f"snap-{_ABSENT_ID}"}}],
     "CidrBlock": "192.0.2.0/24",  # which is reserved for documentation
     "DestinationCidrBlock": "192.0.2.0/24",
-    "GroupName": f"{_NAME}-{_ABSENT_ID}",
+    "GroupName": f"{_PROBE_NAME}-{_ABSENT_ID}",
     "ImageId": f"ami-{_ABSENT_ID}",
     "InstanceId": f"i-{_ABSENT_ID}",
     "InstanceIds": [f"i-{_ABSENT_ID}"],
     "Instances": [{"InstanceId": f"i-{_ABSENT_ID}"}],
     "LaunchPermission": {"Add": [{"UserId": "123456789012"}]},
-    "LoadBalancerName": f"no-{_NAME}",
+    "LoadBalancerName": f"no-{_PROBE_NAME}",
     "MapPublicIpOnLaunch": {"Value": False},
-    "Name": _NAME,
+    "Name": _PROBE_NAME,
     "NetworkAclId": f"acl-{_ABSENT_ID}",
     "NetworkInterfaceId": f"eni-{_ABSENT_ID}",
     "Resources": [f"i-{_ABSENT_ID}"],
@@ -108,9 +108,9 @@ PARAMETERS: Final[Mapping[str, Any]] = {
     "SourceVolumeId": f"vol-{_ABSENT_ID}",
     "SpotInstanceRequestIds": [f"sir-{_ABSENT_ID}"],
     "SubnetId": f"subnet-{_ABSENT_ID}",
-    "Tags": [{"Key": _NAME, "Value": ""}],
+    "Tags": [{"Key": _PROBE_NAME, "Value": ""}],
     "TargetGroupArn": "arn:{partition}:elasticloadbalancing:{region}:{account}:targetgroup/"
-    f"{_NAME}/{'0' * 16}",
+    f"{_PROBE_NAME}/{'0' * 16}",
     "Targets": [{"Id": f"i-{_ABSENT_ID}"}],
     "Versions": ["$Default"],
     "VolumeId": f"vol-{_ABSENT_ID}",
@@ -327,7 +327,7 @@ _DNS_SUFFIXES: Final = (
 )
 """The suffixes of all partitions. EC2's service principal ends with amazonaws.com outside of China, but
 isolated partitions also accept their own suffix (aws/aws-cdk pull request 22589)."""
-_KEY: Final = "arn:*:kms:REGION:ACCOUNT_ID:key/KEY_ID"
+_KMS_KEY: Final = "arn:*:kms:REGION:ACCOUNT_ID:key/KEY_ID"
 _ROLE: Final = "arn:*:iam::ACCOUNT_ID:role/CPI_ROLE"
 _FEATURES: Final = (
     Feature(BASELINE, "every deployment"),
@@ -375,7 +375,7 @@ _FEATURES: Final = (
     Feature(
         "Encryption",
         "a customer managed KMS key of disks, `root_disk` or stemcells",
-        resource=_KEY,
+        resource=_KMS_KEY,
         is_by_hand=True,
     ),
     # While a volume is attached, EC2 decrypts it with a grant that is created on behalf of the caller.
@@ -383,7 +383,7 @@ _FEATURES: Final = (
         "EncryptionGrants",
         "attached disks with such a key",
         condition={"Bool": {"kms:GrantIsForAWSResource": "true"}},
-        resource=_KEY,
+        resource=_KMS_KEY,
         is_by_hand=True,
     ),
     Feature("Roles", "`role_arn`", resource=_ROLE),

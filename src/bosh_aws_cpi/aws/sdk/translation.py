@@ -60,7 +60,7 @@ _SDK_NAMES: Final = {"elasticloadbalancing": "elb", "servicequotas": "service-qu
 """The SDK's names of services by IAM's names, where these differ."""
 _CHECK_ENDPOINT: Final = "check env.https_proxy and {endpoint}"
 _NOT_FROM_AWS: Final = f"the response is not from AWS, perhaps from a proxy: {_CHECK_ENDPOINT}"
-_FAILED: Final = f"AWS failed, or a proxy before it: retry later, and if this stays so, {_CHECK_ENDPOINT}"
+_AWS_FAILED: Final = f"AWS failed, or a proxy before it: retry later, and if this stays so, {_CHECK_ENDPOINT}"
 _PROBLEMS: Final[tuple[tuple[type[Exception] | tuple[type[Exception], ...], str], ...]] = (
     (
         ProxyConnectionError,
@@ -151,7 +151,7 @@ def explain(error: Exception) -> str:
     if row is None:
         if is_error_of_aws(error):
             return text
-        return _join_sentences(text, _fill(_NOT_FROM_AWS if is_foreign(error) else _FAILED, "", error))
+        return _join_sentences(text, _fill(_NOT_FROM_AWS if is_foreign(error) else _AWS_FAILED, "", error))
     if encoded := encoded_of(error):
         decode = f"aws sts decode-authorization-message --encoded-message {encoded}"
         text += f". To decode the details, run: {decode}"
@@ -189,7 +189,7 @@ def _message_without_answer(error: Exception) -> str:
         )
     if isinstance(error, ResponseParserError):
         return _join_sentences(
-            text, _fill(_FAILED if hasattr(error, ELEMENT) else _CHECK_ENDPOINT, "", error)
+            text, _fill(_AWS_FAILED if hasattr(error, ELEMENT) else _CHECK_ENDPOINT, "", error)
         )
     text = f"AWS could not be called{_trust_source(error) if isinstance(error, SSLError) else ''}: {text}"
     if isinstance(error, CredentialRetrievalError):
