@@ -17,8 +17,8 @@ contract::
         ├── DiskNotFound              Bosh::Clouds::DiskNotFound
         └── DiskNotAttached           Bosh::Clouds::DiskNotAttached
 
-The Director acts on ``ok_to_retry`` of VMCreationFailed only: it retries create_vm, with the same agent
-id, up to five times.
+The Director acts on ``ok_to_retry`` of VMCreationFailed only: it calls create_vm, with the same agent
+id, up to five times in all.
 """
 
 from __future__ import annotations
