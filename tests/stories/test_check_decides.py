@@ -7,7 +7,7 @@ import pytest
 
 from testbed.executable import Cpi
 from testbed.world import World
-from tests.stories.checked_config import GONE, SUBNET, Z1, Route, changed, right, subnet
+from tests.stories.checked_config import DYNAMIC, GONE, SUBNET, Z1, Route, changed, right, subnet
 from tests.stories.checking import checked, checked_with
 
 Changes = Mapping[Route, Any]
@@ -283,8 +283,19 @@ OFFLINE: dict[str, Row] = {
 }
 
 
-IN_Z1, OF_SUBNET, OF_SECOND = object(), (*SUBNET, "cloud_properties"), (*SUBNET[:3], 1)
-"""Stands for a subnet in z1 that no other entry names."""
+IN_Z1, IN_Z2 = object(), object()
+"""Stand for subnets in these azs; the first alone for one that no other entry names, in a list for z1's."""
+OF_SUBNET, OF_SECOND = (*SUBNET, "cloud_properties"), (*SUBNET[:3], 1)
+OF_DYNAMIC = (*DYNAMIC, "subnets", 0, "cloud_properties")
+ZONE, AT_ZONE, IN_FIRST = (
+    "availability_zone",
+    "azs/z1/cloud_properties/availability_zone",
+    "networks/default/subnets/0/cloud_properties",
+)
+ARN = "arn:aws:ec2:us-east-1:123456789012:security-group/sg-0123456789abcdef0"
+FALLBACKS, BURSTABLE = "instance_type_fallbacks", ["t3.small", "t3.medium"]
+MANAGED = {"name": "managed", "type": "manual", "managed": True}
+FALLS_BACK: Changes = {(*LARGE, "zone_fallback"): True, ("compilation", "vm_type"): "small"}
 AT_FIRST, AT_SECOND = (f"networks/default/subnets/{index}/cloud_properties/subnet" for index in (0, 1))
 ELSEWHERE = {(*SMALL, "instance_type"): ONE_ZONE}
 AT_TYPE = f"{AT_SMALL}/instance_type"
@@ -329,6 +340,92 @@ ONLINE: dict[str, Row] = {
         None,
         [("not checked", "azs/z2/cloud_properties/availability_zone", "((zone))")],
     ),
+    # one finding for one mistake
+    "fallbacks of a manual network": (
+        {(*OF_SUBNET, "subnet_fallbacks"): [S1]},
+        None,
+        [("error", f"{IN_FIRST}/subnet_fallbacks", "dynamic networks only")],
+    ),
+    "an az without a zone": (
+        {(*OF_Z1, "availability_zone"): GONE},
+        None,
+        [("error", "azs/z1/cloud_properties", "availability_zone")],
+    ),
+    "a zone's id": ({(*OF_Z1, ZONE): "use1-az1"}, None, [("error", AT_ZONE, "does not exist")]),
+    "a zone of another region": ({(*OF_Z1, ZONE): "eu-west-1a"}, None, [("error", AT_ZONE, "us-east-1")]),
+    "an ARN as a group's name": (
+        {(*SMALL, "security_groups"): [ARN]},
+        [group(instances=0)],
+        [("error", f"{AT_SMALL}/security_groups/0", "is an ARN")],
+    ),
+    "an unknown tenancy": (
+        {(*SMALL, HOST): "weird", (*SMALL, FALLBACKS): ["t3.small"]},
+        None,
+        [("error", f"{AT_SMALL}/{HOST}", "weird")],
+    ),
+    "an option that no fallback type has": (
+        {(*LARGE, "enclave"): True, (*LARGE, "instance_type"): "m5.xlarge", (*LARGE, FALLBACKS): BURSTABLE},
+        None,
+        [("error", f"{AT_LARGE}/enclave", "'t3.small' (and 't3.medium') that does not support it")],
+    ),
+    "two options that a type lacks": (
+        {(*SMALL, "enclave"): True, (*SMALL, "bandwidth_weighting"): "vpc-1"},
+        None,
+        [("error", f"{AT_SMALL}/{key}", "'t3.micro'") for key in ("enclave", "bandwidth_weighting")],
+    ),
+    # what an az gives
+    "zones in the VM types, and azs that say nothing": (
+        {OF_Z1: {}, OF_Z2: {}, (*SMALL, ZONE): "us-east-1b", (*LARGE, ZONE): "us-east-1a"},
+        None,
+        NOTHING,
+    ),
+    "a zone in a VM type that no az has a subnet for": (
+        {OF_Z1: {}, OF_Z2: {}, (*SMALL, ZONE): "us-east-1c", (*LARGE, ZONE): "us-east-1a"},
+        None,
+        [("error", f"{AT_SMALL}/{ZONE}", "VM in us-east-1c")],
+    ),
+    "zones in the VM types, and an az with another one": (
+        {(*SMALL, ZONE): "us-east-1b", (*LARGE, ZONE): "us-east-1a"},
+        None,
+        [
+            ("warning", f"{AT_SMALL}/{ZONE}", "for az 'z1': can't use"),
+            ("warning", f"{AT_LARGE}/{ZONE}", "for az 'z2': can't use"),
+        ],
+    ),
+    "an extension that fails in one az": (
+        {(*PUBLIC, "spread"): True, (*OF_Z2, HOST): "dedicated"},
+        None,
+        [("warning", f"{AT_PUBLIC}/spread", "for az 'z2': spread and tenancy")],
+    ),
+    "an extension that fails in all azs": (
+        {(*PUBLIC, "spread"): True, (*OF_Z1, HOST): "dedicated", (*OF_Z2, HOST): "dedicated"},
+        None,
+        [("error", f"{AT_PUBLIC}/spread", "spread and tenancy")],
+    ),
+    "an unused managed network without a range": (
+        {("networks", 3): {**MANAGED, "subnets": [{"name": "a", "azs": ["z1"]}]}},
+        [group(instances=0)],
+        [
+            ("warning", "networks/managed/subnets/a", "neither range nor prefix"),
+            ("warning", "networks/managed/subnets/a", "vpc_id"),
+        ],
+    ),
+    # zone_fallback
+    "fallbacks in the VM's own zone alone": (
+        {**FALLS_BACK, (*OF_DYNAMIC, "subnet_fallbacks"): [IN_Z1]},
+        [group("large", "dynamic", azs=("z1",), instances=0)],
+        [("error", f"{AT_LARGE}/zone_fallback", "all in us-east-1a")],
+    ),
+    "a fallback in another zone": (
+        {**FALLS_BACK, (*OF_DYNAMIC, "subnet_fallbacks"): [IN_Z1, IN_Z2]},
+        [group("large", "dynamic", azs=("z1",), instances=0)],
+        NOTHING,
+    ),
+    "fallbacks of which one is a variable": (
+        {**FALLS_BACK, (*OF_DYNAMIC, "subnet_fallbacks"): [IN_Z1, "((subnet))"]},
+        [group("large", "dynamic", azs=("z1",), instances=0)],
+        [("not checked", "networks/dynamic/subnets/0/cloud_properties/subnet_fallbacks/1", "((subnet))")],
+    ),
     "the second subnet of an az": (
         {(*SUBNET[:3], 2): subnet("10.0.7", "z1", S1)},
         None,
@@ -340,8 +437,10 @@ ONLINE: dict[str, Row] = {
 def decided(cpi: Cpi, world: World, row: Row, *arguments: str) -> None:
     """Check a cloud config with a row's changes; it has these findings, in any order."""
     (changes, groups, expected), whole = row, right(world)
+    subnets = {id(IN_Z1): world.subnet_ids[0], id(IN_Z2): world.subnet_ids[2]}
     for route, value in changes.items():
-        whole = changed(whole, route, world.subnet_ids[1] if value is IN_Z1 else value)
+        given = [subnets.get(id(each), each) for each in value] if isinstance(value, list) else value
+        whole = changed(whole, route, world.subnet_ids[1] if value is IN_Z1 else given)
     if ("azs", 2) in changes:
         arguments = (*arguments, "--cpi", "aws")
     found = (

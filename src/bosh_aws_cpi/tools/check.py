@@ -23,7 +23,16 @@ from bosh_aws_cpi.tools.checks.configuration import read_create_env, unknown_key
 from bosh_aws_cpi.tools.checks.documents import Document
 from bosh_aws_cpi.tools.checks.lookups import Account
 from bosh_aws_cpi.tools.checks.request_findings import Trial
-from bosh_aws_cpi.tools.findings import Finding, Severity, document, in_file, lines, sort_distinct, status
+from bosh_aws_cpi.tools.findings import (
+    Finding,
+    Place,
+    Severity,
+    document,
+    in_file,
+    lines,
+    sort_distinct,
+    status,
+)
 
 _NOUNS: Final = {"vms": "VM", "disks": "disk", "networks": "network"}
 _CLOUD_CONFIG: Final = "a cloud config"
@@ -165,17 +174,28 @@ def findings(
     files = files.replace(sizes=sizes)
     config = config.replace(aws=files.aws, stemcell=STEMCELL_WITHOUT_REGISTRY)
     trial = Trial(files, config, account, stemcells)
-    found = [
+    of_files = [
         *of_sizes,
         *property_values.of_keys(files.aws),
         *file_findings.findings(files, is_offline=account.is_offline),
         *references.unknown_names(files),
         *account_findings.crowded_groups(files),
-        *trial.findings(),
+    ]
+    places = (each.place for each in of_files if each.severity is Severity.ERROR)
+    wrong = {place.identity for place in places if place is not None and _is_value(files, place)}
+    found = [
+        *of_files,
+        *(each for each in trial.findings() if each.where not in wrong),  # the first alone
         *(account_findings.findings(files, account) if not account.is_offline else ()),
         *account.not_checked(),
     ]
     yield from (file_findings.adjust(files, each) for each in found)
+
+
+def _is_value(files: Files, place: Place) -> bool:
+    """Whether a place is one value, and not a hash, which may lack several keys."""
+    nodes = [each.root.at(*place.route) for each in files.all if each.name == place.file]
+    return not any(isinstance(node.value, dict) for node in nodes)
 
 
 def read_files(

@@ -24,12 +24,13 @@ from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.jsontext import Json
 from bosh_aws_cpi.model import Image, InstanceTypeFacts, Subnet
 from bosh_aws_cpi.plan import run_instances, tag_plan
+from bosh_aws_cpi.plan.block_devices import TYPES
 from bosh_aws_cpi.plan.instance_types import static_facts, tabled_facts
 from bosh_aws_cpi.properties.types import Problem, Review, WrongType, problem_of
 from bosh_aws_cpi.records import EMPTY
 from bosh_aws_cpi.tools.asking import AccessError
 from bosh_aws_cpi.tools.checks import account_findings, requests
-from bosh_aws_cpi.tools.checks.bosh_rules import text_of
+from bosh_aws_cpi.tools.checks.bosh_rules import name_of, text_of
 from bosh_aws_cpi.tools.checks.cloud_config import Files
 from bosh_aws_cpi.tools.checks.documents import VARIABLE, variables_in
 from bosh_aws_cpi.tools.checks.lookups import DRY_RUN, Account
@@ -76,13 +77,16 @@ class Trial:
         if not self._account.is_offline:
             yield from self._stemcells() if self._cids else [_NOT_TRIED]
         for entry, in_azs in groupby(requests.of_files(self._files), key=lambda each: each[0].entry):
-            by_az = [min(map(self._wrong_with, each), key=_has_error) for each in in_azs]
-            errors = ({each.where for each in found if each.severity is Severity.ERROR} for found in by_az)
+            by_az = [(each[0].az, min(map(self._wrong_with, each), key=_has_error)) for each in in_azs]
+            errors = ({each.where for each in found if each.severity is Severity.ERROR} for _, found in by_az)
             failed = Counter(chain.from_iterable(errors))
-            for each in chain.from_iterable(by_az):
+            for az, each in ((az, each) for az, found in by_az for each in found):
                 is_of_az = entry is not None and each.is_in_file and not entry.holds(each.place)
                 is_certain = entry is None or is_of_az or failed[each.where] == len(by_az)
-                yield each if is_certain else as_warning(each)
+                if is_certain or each.severity is not Severity.ERROR:
+                    yield each
+                else:
+                    yield as_warning(each).replace(user=f"az '{name_of(az)}'" if az is not None else "")
 
     def _wrong_with(self, request: Request) -> list[Finding]:
         """Find what is wrong with a request, as far as it fixes that; equal requests are tried once."""
@@ -115,7 +119,9 @@ class Trial:
             raise
         except CloudError as error:
             return [Refusal(problem_of(error, "networks"))]
-        return found
+        refused = {each.problem.key for each in found}
+        lists = ((each, each.problem.key.rpartition(".")) for each in found)
+        return [each for each, (whole, _, index) in lists if not (index.isdecimal() and whole in refused)]
 
     def _create_vm(self, request: Request, review: Review) -> list[Refusal]:
         tags = request.tags.entries() if request.tags is not None else []
@@ -139,7 +145,7 @@ class Trial:
         if any(each.problem.key == ZONE for each in of_things):
             facts = facts.replace(subnets=None)  # they are in none of that name
         plan = plan_vm(self._config, wanted, facts, review, is_registry_used=False)
-        found = [*_refusals_of(review), *of_things]
+        found = [*_of_all_types(_refusals_of(review), wanted.properties.instance_types), *of_things]
         return found or (self._try_launch(plan) if plan is not None and image is not UNKNOWN_IMAGE else [])
 
     def _ask_in(self, review: Review, known: Mapping[str, object] = EMPTY) -> Ask:
@@ -224,6 +230,19 @@ class Trial:
 def _has_error(found: Iterable[Finding]) -> bool:
     """Whether the request fails, and not because of the configuration, which is the same for all."""
     return any(each.severity is Severity.ERROR and each.is_in_file for each in found)
+
+
+def _of_all_types(found: Iterable[Refusal], types: Sequence[str]) -> Iterator[Refusal]:
+    """One refusal for what several of a VM's types lack; those that blame a type stay."""
+    alike: dict[object, list[tuple[Refusal, str]]] = {}
+    for each in found:
+        text, key = each.problem.text, each.problem.key
+        name = next((f"'{name}'" for name in types if f"'{name}'" in text and key not in TYPES), "")
+        alike.setdefault((key, text.replace(name, "")) if name else each, []).append((each, name))
+    for (first, name), *others in alike.values():
+        more = f"{name} (and {', '.join(each for _, each in others)})"
+        text = first.problem.text.replace(name, more) if others else first.problem.text
+        yield first.replace(problem=first.problem.replace(text=text))
 
 
 def _refusals_of(review: Review) -> list[Refusal]:

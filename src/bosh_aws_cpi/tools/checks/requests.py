@@ -79,6 +79,11 @@ class Request(Entity):
     is_whole: bool = True
     method: str = "create_vm"
 
+    @property
+    def az(self) -> Node | None:
+        """Its az, if that is known."""
+        return next((each for each in self.entries if each.route[0] == "azs"), None)
+
     @cached_property
     def properties(self) -> dict[str, Node]:
         """Where each of its cloud properties stands."""
@@ -356,15 +361,16 @@ def _of_unused(files: Files) -> Iterator[Alternatives]:
     }
     for entry in (each for each in (*types, *extensions, *alone) if each not in used):
         own = [entry] if entry not in alone else []
+        requests: dict[Node | None, list[Request]] = {}
         for az in azs:
-            unknown = _unknown(files, az, own, has_type=entry in types, is_subnet=not own)
             networks = [each for subnet, each in alone.items() if _serves(subnet, az)] or [EMPTY]
             if not own:
                 networks = [alone[entry]] if _serves(entry, az) else []
-            entries = [*([az] if az is not None else []), *own]
-            requests = [
+            unknown = _unknown(files, az, own, has_type=entry in types, is_subnet=not own)
+            chooses = ZONE in entry.properties and az is not None and not az.properties
+            requests.setdefault(None if chooses else az, []).extend(
                 Request(
-                    entries,
+                    [*([az] if az is not None else []), *own],
                     entry,
                     networks=each,
                     tags=files.tags,
@@ -373,9 +379,8 @@ def _of_unused(files: Files) -> Iterator[Alternatives]:
                     is_whole=entry in types,
                 )
                 for each in networks
-            ]
-            if requests:
-                yield requests
+            )
+        yield from filter(None, requests.values())
 
 
 def _unknown(

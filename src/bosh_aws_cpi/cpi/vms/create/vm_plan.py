@@ -181,7 +181,8 @@ def _devices(
 ) -> BlockDevices:
     """Check an instance type, and return its block devices."""
     properties, image = wanted.properties, facts.image
-    review.attempt("instance_type", lambda: instance_types.check_image(image, of_type))
+    key = "instance_type" if of_type.name == properties.instance_type else "instance_type_fallbacks"
+    review.attempt(key, lambda: instance_types.check_image(image, of_type))
     devices, problems = type_options.plan_type(properties, image, of_type, defaults)
     review.problems += problems
     review.ignored += devices.ignored
@@ -222,6 +223,12 @@ def _place(wanted: WantedVm, facts: VmFacts, review: Review) -> _VmPlace | None:
     zones = {
         each: known_subnets[each].availability_zone for each in (first.subnet_id, *first.fallback_subnets)
     }
+    if leaves_zone and first.fallback_subnets and len({*zones.values()}) == 1:
+        text = (
+            f"Ignored: zone_fallback, because the subnets of network '{first.group}' are all in "
+            f"{zones[first.subnet_id]}: add one of another zone to subnet_fallbacks, or remove zone_fallback"
+        )
+        review.ignore("zone_fallback", text, "networks")
     disk_zones = {disk.availability_zone for disk in facts.disks}
     usable = {subnet_id: place for subnet_id, place in zones.items() if disk_zones <= {place}}
     unusable_disks = [] if leaves_zone and usable else facts.disks
