@@ -16,7 +16,6 @@ from bosh_aws_cpi.records import EMPTY, Record
 from bosh_aws_cpi.tools.findings import Place
 
 _STRING: Final = "tag:yaml.org,2002:str"
-_MERGE: Final = "tag:yaml.org,2002:merge"
 _FORMLESS: Final = ("binary", "omap", "pairs", "set")
 """YAML's types without a form in JSON, in which the Director sends cloud properties to the CPI."""
 _QUOTED: Final = re.compile(r"""(?<!\s)\s*('[^']*'|"[^"]*")""")
@@ -44,7 +43,7 @@ class _Loader(BoundedLoader):
         """
         own: set[str] = set()
         for key, _ in node.value if id(node) not in self.seen else ():
-            if key.tag != _MERGE and isinstance(key, yaml.ScalarNode):
+            if isinstance(key, yaml.ScalarNode):
                 self.repeated |= {_place(key)} if key.value in own else set()
                 own.add(key.value)
         self.seen.add(id(node))
@@ -116,7 +115,7 @@ def load_yaml(name: str, content: bytes) -> tuple[Any, Places, list[Location]]:
         problem = _plain(error, [*content.split(b"\n"), b""][line - 1])
         raise CloudError(f"{name}:{line} is not valid YAML: {_QUOTED.sub(_keep_sign, problem)}") from None
     places = dict(_places(node, ()))
-    routes = {place: route for route, place in reversed(places.items()) if place in loader.repeated}
+    routes = {place: route for route, place in places.items() if place in loader.repeated}
     return value, places, [routes[place] for place in sorted(routes)]
 
 

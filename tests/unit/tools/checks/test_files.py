@@ -66,8 +66,8 @@ def test_values_of_json(check: Check) -> None:
 @pytest.mark.parametrize("text", ["", "[1, 2]", "[((x)), [1]]", "((x))"])
 def test_no_hash(check: Check, text: str) -> None:
     """A file that holds no hash, such as one of operations, is an error at its beginning."""
-    errors = [each[1::2] for each in check(text) if each.severity == "error"]
-    assert errors == [("", "Director")]
+    errors = [each for each in check(text) if each.severity == "error"]
+    assert [(each.path, each.source, each.line) for each in errors] == [("", "Director", 1 if text else None)]
 
 
 @pytest.mark.parametrize(
@@ -130,6 +130,12 @@ def test_repeated_key(check: Check) -> None:
         ("warning", "disk_types/default/disk_size", second),
         ("warning", "azs", len(text.splitlines())),
     ]
+
+
+def test_merged_twice(check: Check) -> None:
+    """Of several hashes that are merged into one, each counts."""
+    text = ANCHORS.replace("x-vm:", "x-key: &key {key_name: a}\nx-vm:")
+    assert check(text.replace("{<<: *vm, ", "{<<: *key, <<: *vm, ")) == []
 
 
 def test_shared_value(check: Check) -> None:

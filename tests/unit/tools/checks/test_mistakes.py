@@ -212,6 +212,13 @@ def test_vm_type(check: Check, severity: str, properties: str, path: str, word: 
         # misspelt keys of BOSH, and values that it reads
         ("warning", "networks:\n", "network:\n", "network", "mean networks?"),
         ("error", "  subnets:\n", "  subnet:\n", "networks/default", "no subnets"),
+        (
+            "error",
+            "  type: manual\n  subnets:\n",
+            "  type: null\n  subnet:\n",
+            "networks/default",
+            "no subnets",
+        ),
         ("error", "disk_size: 3000", "disk_size: 0800", "disk_types/default/disk_size", "Write 800"),
         ("error", "type: manual", "type: Manual", "networks/default/type", "'manual'"),
         (

@@ -439,6 +439,13 @@ def test_families(check: Check) -> None:
     assert check(whole, vm_resources_families=["c7i"]) == check(whole) == []
 
 
+def test_managed_without_meaning(check: Check) -> None:
+    """Only a manual network is managed."""
+    config = yaml.safe_load(KINDS)
+    dynamic = next(index for index, each in enumerate(config["networks"]) if each.get("type") == "dynamic")
+    assert check(changed(config, ("networks", dynamic, "managed"), value=True)) == []
+
+
 MANAGED: Route = ("networks", 0, "subnets", 0)
 
 

@@ -80,6 +80,7 @@ def test_silent() -> None:
     options = {"http_tokens": "required", "http_endpoint": "enabled", "http_protocol_ipv6": "((state))"}
     whole: dict[str, Any] = {
         "tenancy": "default",
+        "key_name": "",
         "metadata_options": options,
         "credit_specification": {"cpu_credits": "standard"},
         "capacity_reservation": {"preference": "capacity-reservations-only"},

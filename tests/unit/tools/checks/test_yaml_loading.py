@@ -31,6 +31,7 @@ def test_tabs(monkeypatch: pytest.MonkeyPatch, text: str, *, is_there: bool) -> 
     [
         ("a: !!python/object/apply:os.system [ls]", "1 is not valid YAML"),
         ("a: .inf", "1 is not valid YAML: a number must be finite"),
+        ("a: .nan", "1 is not valid YAML: a number must be finite"),
         ("a: 0x_", "1 is not valid YAML: a value can't be read as !!int"),
         ("a: !!binary aGVsbG8=", "1 is not valid YAML: a value is marked !!binary"),
         ("{[a]: b}", "1 is not valid YAML: a key must be a string"),
