@@ -20,7 +20,7 @@ from bosh_aws_cpi.config.aws_config import AwsConfig
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.properties.types import Problem, problem_of
 from bosh_aws_cpi.records import Record
-from bosh_aws_cpi.tools.findings import Finding, Severity
+from bosh_aws_cpi.tools.findings import Finding, Severity, of_aws
 
 Answer = TypeVar("Answer")
 RETRIES: Final = 1
@@ -204,7 +204,7 @@ class Asker:
 
     def leave_out(self, what: str, remedy: str = "") -> None:
         """Add a finding about what could not be looked up."""
-        self.not_checked.append(Finding(Severity.NOT_CHECKED, what, remedy, source="AWS"))
+        self.not_checked.append(of_aws(Severity.NOT_CHECKED, what, remedy))
 
     def _note(self, group: tuple[str, bool], what: str, failed: NoAnswer) -> None:
         """Note that a call failed; if the service does not answer, make no more calls of this group."""

@@ -17,7 +17,9 @@ from bosh_aws_cpi.errors import BoshError, InvalidCall, reason
 from bosh_aws_cpi.jsontext import Json, encode
 from bosh_aws_cpi.tools.command_line import fail, write_stdout
 
-_FAILED: Final = "bad arguments, a file or configuration that can't be read, or keys that AWS does not accept"
+_STATUS_2: Final = (
+    "bad arguments, a file or configuration that can't be read, or keys that AWS does not accept"
+)
 
 _FIRST_PROGRESS: Final = 2.0
 """Seconds until the first line about the progress."""
@@ -80,7 +82,7 @@ def parser(name: str, description: str, zero: str, one: str) -> argparse.Argumen
     created = _Parser(
         f"cpi {name}",
         description=description,
-        epilog=f"exit status:\n0: {zero}\n1: {one}\n2: {_FAILED}",
+        epilog=f"exit status:\n0: {zero}\n1: {one}\n2: {_STATUS_2}",
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )

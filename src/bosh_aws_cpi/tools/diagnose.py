@@ -39,8 +39,8 @@ _NEXT: Final = (
     "No error was found from outside. The agent's log is on the VM: /var/vcap/bosh/log/current "
     '(docs/diagnose.md, "Look into the VM")'
 )
-_AGAIN: Final = "Repeat this command"
-_UNKNOWN: Final = (
+_REPEAT: Final = "Repeat this command"
+_UNKNOWN_VM: Final = (
     "VM_CID must be an instance's id, i-…, of this region and account. EC2 forgets an instance about an hour "
     "after its end; BOSH deletes a VM that timed out, unless director.debug.keep_unreachable_vms is true"
 )
@@ -73,7 +73,7 @@ def _diagnose(given: argparse.Namespace) -> int:
     try:  # only this call must succeed: all others are left out if AWS does not answer at once
         instance = instances.find(CommandClients(config.aws, statistics).ec2, given.vm)
     except VMNotFound as error:
-        raise CloudError(f"{error.message} in {config.aws.region}. {_UNKNOWN}") from error
+        raise CloudError(f"{error.message} in {config.aws.region}. {_UNKNOWN_VM}") from error
     without_retries = CommandClients(config.aws.replace(max_retries=0), statistics).ec2
     facts = _gather(without_retries, config, instance, given.director_address or "")
     found = causes.find(facts)
@@ -95,7 +95,7 @@ def _gather(client: "EC2Client", config: CpiConfig, instance: Instance, director
     if instance.is_ending:
         return Facts(instance)
     vm_cid, vpc_id = instance.vm_cid, instance.vpc_id or ""
-    asker = Asker(config.aws, again=_AGAIN, keys_accepted=True)
+    asker = Asker(config.aws, again=_REPEAT, keys_accepted=True)
     # First, because they tell which secrets the console may show.
     data = asker.ask("user data", lambda: instances.user_data(client, vm_cid))
     settings = None if data is None else _settings(data)

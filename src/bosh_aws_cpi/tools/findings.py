@@ -113,6 +113,11 @@ class Finding(Record):
         return f"{self.severity.value}: {place}{redact(what)}{remedy}"
 
 
+def of_aws(severity: Severity, what: str, remedy: str = "") -> Finding:
+    """A finding about what AWS shows, or refuses."""
+    return Finding(severity, what, remedy, source="AWS")
+
+
 def as_warning(finding: Finding) -> Finding:
     """The finding with a warning in place of an error, for something that may not be deployed."""
     return finding.replace(severity=Severity.WARNING) if finding.severity is Severity.ERROR else finding

@@ -6,7 +6,7 @@ The report is one document, as JSON or as text; the exit status follows from it.
 import argparse
 import re
 from base64 import b64encode
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Collection, Mapping
 from hashlib import sha256
 from typing import Any, Final, Literal
@@ -15,24 +15,9 @@ from botocore import xform_name
 from botocore.exceptions import ClientError
 
 from bosh_aws_cpi.aws.ebs_direct import BLOCK_SIZE
+from bosh_aws_cpi.aws.sdk import errors
 from bosh_aws_cpi.aws.sdk.clients import CommandClients
-from bosh_aws_cpi.aws.sdk.errors import (
-    BALANCER_MISSING,
-    DIRECT_SNAPSHOT_MISSING,
-    DRY_RUN_PASSED,
-    IMAGE_MISSING,
-    NOT_IN_BALANCER,
-    OWN_POLICY,
-    TARGET_GROUP_MISSING,
-    TARGET_REFUSED,
-    UNAUTHORIZED,
-    VOLUME_MISSING,
-    Codes,
-    code_of,
-    describe_error,
-    message_of,
-    policy_remedy,
-)
+from bosh_aws_cpi.aws.sdk.errors import DRY_RUN_PASSED, Codes
 from bosh_aws_cpi.aws.sdk.permissions import ACTIONS, BASELINE, FEATURES
 from bosh_aws_cpi.aws.sdk.translation import explain
 from bosh_aws_cpi.config.aws_config import AwsConfig
@@ -48,9 +33,9 @@ _WIDTH: Final = max(map(len, FEATURES)) + 4
 State = Literal["allowed", "missing", "not checkable", "no verdict"]
 """Not checkable: no call can show it. No verdict: a call could, but AWS gave an unexpected answer."""
 
-_ARN: Final = re.compile(r"arn:([\w-]+):[^:]*:[^:]*:(\d+):")
+_CALLER_ARN: Final = re.compile(r"arn:([\w-]+):[^:]*:[^:]*:(\d+):")
 """An ARN; its groups are partition and account."""
-SERVICES: Final = {
+SDK_SERVICES: Final = {
     "ec2": ("ec2",),
     "elasticloadbalancing": ("elb", "elbv2"),
     "ebs": ("ebs",),
@@ -64,9 +49,9 @@ NOT_CHECKABLE: Final = {action: row.unprobed for action, row in ACTIONS.items() 
 FIRST_CALLS: Final = frozenset({"ec2:DescribeAvailabilityZones", "sts:AssumeRole"})
 """Actions that preflight's first calls check."""
 _PERMITTED: Final = {
-    "elb": BALANCER_MISSING | NOT_IN_BALANCER,
-    "elbv2": TARGET_GROUP_MISSING | TARGET_REFUSED,
-    "ebs": DIRECT_SNAPSHOT_MISSING,
+    "elb": errors.BALANCER_MISSING | errors.NOT_IN_BALANCER,
+    "elbv2": errors.TARGET_GROUP_MISSING | errors.TARGET_REFUSED,
+    "ebs": errors.DIRECT_SNAPSHOT_MISSING,
 }
 """The error codes of services that look up what a call names only after they have checked the permission."""
 _DESCRIPTION: Final = """\
@@ -165,14 +150,13 @@ def document(results: Results, chosen: Collection[str], role_arn: str | None) ->
         ``is_ready`` is true when the needed features lack no permission and AWS answers for the services
         that they call; ``unverified`` counts the needed actions that are not known to be allowed.
     """
-    features = [_feature(name, results, is_needed=name == BASELINE or name in chosen) for name in FEATURES]
-    needed = [each for each in features if each["is_needed"]]
-    prefixes = {action.partition(":")[0] for each in needed for action in FEATURES[each["name"]].actions}
-    asked = {service for prefix in prefixes for service in SERVICES.get(prefix, ())}
+    needed = {BASELINE, *chosen}
+    actions = {action for name in needed for action in FEATURES[name].actions}
+    states = Counter(results.verdicts[action].state for action in actions)
+    asked = {service for action in actions for service in SDK_SERVICES.get(action.partition(":")[0], ())}
     return {
-        "is_ready": asked.isdisjoint(results.problems)
-        and not any(each["missing"] or each["no_verdict"] for each in needed),
-        "unverified": len(_actions_under(needed, "not_checkable") | _actions_under(needed, "no_verdict")),
+        "is_ready": asked.isdisjoint(results.problems) and not (states["missing"] or states["no verdict"]),
+        "unverified": states["not checkable"] + states["no verdict"],
         "credentials": {
             "account": results.account or None,
             "arn": results.caller or None,
@@ -183,7 +167,7 @@ def document(results: Results, chosen: Collection[str], role_arn: str | None) ->
             {"service": name, "url": url, "is_needed": name in asked, "problem": results.problems.get(name)}
             for name, url in results.endpoints.items()
         ],
-        "features": features,
+        "features": [_feature(name, results, is_needed=name in needed) for name in FEATURES],
     }
 
 
@@ -202,11 +186,6 @@ def _feature(name: str, results: Results, *, is_needed: bool) -> Json:
         "no_verdict": reasons("no verdict"),
         "not_checkable": reasons("not checkable"),
     }
-
-
-def _actions_under(features: list[Json], key: str) -> set[str]:
-    """The actions that features have under a key, without duplicates."""
-    return {action for each in features for action in each[key]}
 
 
 def lines(report: Json) -> list[str]:
@@ -251,13 +230,11 @@ def _state(each: Json) -> str:
 
 def _summary(report: Json) -> str:
     needed = [each for each in report["features"] if each["is_needed"]]
-    wrong = {
-        "missing": sorted(_actions_under(needed, "missing")),
-        "no verdict": sorted(_actions_under(needed, "no_verdict")),
-        "endpoints that fail": [
-            each["service"] for each in report["endpoints"] if each["is_needed"] and each["problem"]
-        ],
-    }
+    failing = [each["service"] for each in report["endpoints"] if each["is_needed"] and each["problem"]]
+    missing, no_verdict = (
+        sorted({action for each in needed for action in each[key]}) for key in ("missing", "no_verdict")
+    )
+    wrong = {"missing": missing, "no verdict": no_verdict, "endpoints that fail": failing}
     parts = [f"{what}: {', '.join(which)}" for what, which in wrong.items() if which]
     if report["unverified"]:
         count = len({action for each in needed for action in FEATURES[each["name"]].actions})
@@ -281,7 +258,7 @@ def probes(region: str, zone: str, caller: str) -> dict[str, Probe]:
         The probes by the action's name in IAM, "ec2:RunInstances".
     """
     words = {"region": region, "zone": zone}
-    if (match := _ARN.match(caller)) is not None:
+    if (match := _CALLER_ARN.match(caller)) is not None:
         words |= {"partition": match[1], "account": match[2]}
     return {
         action: _probe(action, _fill(row.probe, words))
@@ -294,7 +271,7 @@ def probes(region: str, zone: str, caller: str) -> dict[str, Probe]:
 
 def _probe(action: str, parameters: Mapping[str, Any]) -> Probe:
     prefix, _, operation = action.partition(":")
-    service, *others = SERVICES[prefix]
+    service, *others = SDK_SERVICES[prefix]
     if others and "Target" in operation:
         (service,) = others
     if operation == "PutSnapshotBlock":
@@ -331,20 +308,20 @@ class _Examination:
         self._judge("sts", owner)
         account, caller = ("", "") if isinstance(owner, NoAnswer) else owner
         zones, zones_verdict = self._zones()
+        untold = dict(NOT_CHECKABLE)
+        if not config.role_arn:
+            untold["sts:AssumeRole"] = "no aws.role_arn is set"
+        if not config.enable_describe_instance_types:
+            untold["ec2:DescribeInstanceTypes"] = "not needed: aws.enable_describe_instance_types is false"
         known = {
-            **{action: Verdict("not checkable", why) for action, why in NOT_CHECKABLE.items()},
             "ec2:DescribeAvailabilityZones": zones_verdict,
             "sts:AssumeRole": _ALLOWED,  # otherwise the first call would have failed
+            **{action: Verdict("not checkable", why) for action, why in untold.items()},
         }
-        if not config.role_arn:
-            known["sts:AssumeRole"] = Verdict("not checkable", "no aws.role_arn is set")
-        if not config.enable_describe_instance_types:
-            why = "not needed: aws.enable_describe_instance_types is false"
-            known["ec2:DescribeInstanceTypes"] = Verdict("not checkable", why)
         found = probes(config.region, zones[0] if zones else f"{config.region}a", caller)
         actions = sorted({action for feature in FEATURES.values() for action in feature.actions})
         verdicts = {action: known.get(action) or self._verdict(found.get(action)) for action in actions}
-        services = [service for names in SERVICES.values() for service in names]
+        services = [service for names in SDK_SERVICES.values() for service in names]
         endpoints = {service: self._client(service).meta.endpoint_url for service in services}
         return Results(account, caller, config.region, tuple(zones), endpoints, self._problems, verdicts)
 
@@ -391,7 +368,7 @@ class _Examination:
         error, problem = answer.error, answer.problem
         if not problem:
             if not isinstance(error, ClientError):
-                return Verdict("no verdict", describe_error(error))
+                return Verdict("no verdict", errors.describe_error(error))
             if service == "ec2" or not speaks_of_keys(error):
                 return verdict_of(error, permitted)
             problem = other_keys(service, error)
@@ -409,12 +386,12 @@ def verdict_of(error: ClientError, permitted: Codes) -> Verdict:
         error: AWS's error.
         permitted: The codes that the service answers only after it has checked the permission.
     """
-    code = code_of(error)
+    code = errors.code_of(error)
     if permitted(error):
         return _ALLOWED
-    if UNAUTHORIZED(error):
-        remedy = policy_remedy(error)
-        return Verdict("missing", "" if OWN_POLICY in remedy else remedy)
-    if code.endswith(("NotFound", "Malformed")) or VOLUME_MISSING(error) or IMAGE_MISSING(error):
+    if errors.UNAUTHORIZED(error):
+        remedy = errors.policy_remedy(error)
+        return Verdict("missing", "" if errors.OWN_POLICY in remedy else remedy)
+    if code.endswith(("NotFound", "Malformed")) or (errors.VOLUME_MISSING | errors.IMAGE_MISSING)(error):
         return Verdict("not checkable", f"answered with {code}, which proves nothing")
-    return Verdict("no verdict", f"answered with {code}: {message_of(error)}")
+    return Verdict("no verdict", f"answered with {code}: {errors.message_of(error)}")

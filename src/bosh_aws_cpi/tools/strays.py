@@ -15,18 +15,7 @@ from bosh_aws_cpi.aws.images import AMI_TAG
 from bosh_aws_cpi.aws.inventory import Kind, Resource
 from bosh_aws_cpi.aws.sdk.idempotency import format_time, parse_time
 from bosh_aws_cpi.aws.subnets import DELETE_FAILED_TAG
-from bosh_aws_cpi.plan import nics, spread
-from bosh_aws_cpi.plan.tag_plan import (
-    AGENT_TAG,
-    CALL_TAG,
-    DIRECTOR_TAG,
-    NETWORK_TAG,
-    REPLACED_BY_TAG,
-    REPLACES_TAG,
-    SOURCE_TAG,
-    SPREAD_TAG,
-    STEMCELL_TAG,
-)
+from bosh_aws_cpi.plan import nics, spread, tag_plan
 from bosh_aws_cpi.records import EMPTY, Record
 from bosh_aws_cpi.tag_names import DISK_METADATA, VM_METADATA
 
@@ -131,7 +120,7 @@ class Inventory(Record):
     @cached_property
     def own(self) -> Mapping[Kind, Sequence[Resource]]:
         """The Director's own resources, by kind; AMIs come before their snapshots."""
-        own = [each for each in self.resources if each.tags.get(DIRECTOR_TAG) == self.director]
+        own = [each for each in self.resources if each.tags.get(tag_plan.DIRECTOR_TAG) == self.director]
         return {kind: [each for each in own if each.kind == kind] for kind in _JUDGES}
 
     def strays(self) -> list[Stray]:
@@ -146,7 +135,7 @@ class Inventory(Record):
         return None if verdict is None or isinstance(verdict, _Unlisted) else Stray(resource, *verdict, since)
 
     def _verdict(self, resource: Resource) -> "_Verdict | _Unlisted":
-        if resource.tags.get(DIRECTOR_TAG) != self.director or resource.state in _TRANSIENT_STATES:
+        if resource.tags.get(tag_plan.DIRECTOR_TAG) != self.director or resource.state in _TRANSIENT_STATES:
             return None
         try:
             return _JUDGES[resource.kind](resource, self)
@@ -176,20 +165,20 @@ class Inventory(Record):
         is_disk = named.kind == "volume"
         if named.state in _TRANSIENT_STATES or (is_disk and named.state != "available"):
             return f"its state is {named.state}"
-        if named.tags.get(DIRECTOR_TAG) != self.director:
-            return f"its tag {DIRECTOR_TAG} is missing, or is not this Director's UUID"
+        if named.tags.get(tag_plan.DIRECTOR_TAG) != self.director:
+            return f"its tag {tag_plan.DIRECTOR_TAG} is missing, or is not this Director's UUID"
         if known := _known_disk_tags(named) if is_disk else VM_METADATA & named.tags.keys():
             return f"it has the tag {min(known)}, so the Director may know it"
         if named.kind in self.not_listed or isinstance(self._verdict(named), _Unlisted):
             return f"it was not judged, because these could not be listed: {', '.join(self.not_listed)}"
         its_vm = "its VM exists, or no tag says what the CPI created it for"
-        return its_vm if is_disk else f"it lacks the tag {AGENT_TAG}"
+        return its_vm if is_disk else f"it lacks the tag {tag_plan.AGENT_TAG}"
 
     @cached_property
     def agents(self) -> frozenset[str]:
         """The agents whose instance exists."""
         alive = (each for each in self.listed("instance") if each.state not in _ENDING_STATES)
-        return frozenset(each.tags.get(AGENT_TAG, "") for each in alive)
+        return frozenset(each.tags.get(tag_plan.AGENT_TAG, "") for each in alive)
 
     @cached_property
     def users(self) -> Mapping[str, Sequence[Resource]]:
@@ -203,7 +192,9 @@ class Inventory(Record):
     @cached_property
     def sources_being_copied(self) -> frozenset[str | None]:
         """The AMIs of which a copy is pending: EC2 does not list a pending copy's snapshots."""
-        pending = (each.tags.get(SOURCE_TAG) for each in self.listed("AMI") if each.state == "pending")
+        pending = (
+            each.tags.get(tag_plan.SOURCE_TAG) for each in self.listed("AMI") if each.state == "pending"
+        )
         return frozenset(pending) - {None}
 
     @cached_property
@@ -213,7 +204,7 @@ class Inventory(Record):
 
 
 def _image(image: Resource, there: Inventory) -> _Verdict:
-    if not {STEMCELL_TAG, SOURCE_TAG} & image.tags.keys():
+    if not {tag_plan.STEMCELL_TAG, tag_plan.SOURCE_TAG} & image.tags.keys():
         return None
     if image.state in _UNUSABLE:
         return f"a stemcell that EC2 could not create: {image.state}", Removal.DELETE
@@ -229,9 +220,9 @@ def _snapshot(snapshot: Resource, there: Inventory) -> _Verdict:
     A stemcell that was finished may be known to the Director, which can no longer use it without its AMI.
     """
     tags = snapshot.tags
-    if SOURCE_TAG not in tags and (STEMCELL_TAG not in tags or CALL_TAG in tags):
+    if tag_plan.SOURCE_TAG not in tags and (tag_plan.STEMCELL_TAG not in tags or tag_plan.CALL_TAG in tags):
         return None
-    if DISK_METADATA & tags.keys() or tags.get(SOURCE_TAG) in there.sources_being_copied:
+    if DISK_METADATA & tags.keys() or tags.get(tag_plan.SOURCE_TAG) in there.sources_being_copied:
         return None
     users = map(there.judge, there.users.get(snapshot.resource_id, ()))
     if any(user is None or user.removal is not Removal.DELETE for user in users):
@@ -250,15 +241,15 @@ def _volume(volume: Resource, there: Inventory) -> _Verdict:
     tags = volume.tags
     if volume.state != "available":
         return None
-    if copy_id := tags.get(REPLACED_BY_TAG):
+    if copy_id := tags.get(tag_plan.REPLACED_BY_TAG):
         why = f"replaced by {copy_id}, by update_disk: {_LOOK_FIRST}"
     elif _known_disk_tags(volume):
         return None
-    elif source_id := tags.get(REPLACES_TAG):
+    elif source_id := tags.get(tag_plan.REPLACES_TAG):
         why = f"a copy of {source_id} without the Director's tags, by update_disk: {_LOOK_FIRST}"
-    elif CALL_TAG in tags:
+    elif tag_plan.CALL_TAG in tags:
         why = f"a disk without the Director's tags: {_LOOK_FIRST}"
-    elif STEMCELL_TAG in tags:
+    elif tag_plan.STEMCELL_TAG in tags:
         why = "perhaps of a stemcell's upload"
     elif _lost_agent(volume, there) is not None:
         why = "perhaps of a VM that is gone"
@@ -269,7 +260,7 @@ def _volume(volume: Resource, there: Inventory) -> _Verdict:
 
 def _known_disk_tags(volume: Resource) -> frozenset[str]:
     """The tags which show that the Director may know a disk."""
-    return (DISK_METADATA if CALL_TAG in volume.tags else _DISK_ONLY) & volume.tags.keys()
+    return (DISK_METADATA if tag_plan.CALL_TAG in volume.tags else _DISK_ONLY) & volume.tags.keys()
 
 
 def _interface(interface: Resource, there: Inventory) -> _Verdict:
@@ -284,12 +275,12 @@ def _interface(interface: Resource, there: Inventory) -> _Verdict:
 
 def _lost_agent(resource: Resource, there: Inventory) -> str | None:
     """The agent that a resource is for; None without one, or if its instance exists."""
-    agent = resource.tags.get(AGENT_TAG)
+    agent = resource.tags.get(tag_plan.AGENT_TAG)
     return None if agent is None or agent in there.agents else agent
 
 
 def _subnet(subnet: Resource, _there: Inventory) -> _Verdict:
-    if NETWORK_TAG not in subnet.tags:
+    if tag_plan.NETWORK_TAG not in subnet.tags:
         return None
     if DELETE_FAILED_TAG in subnet.tags:
         return "delete_network failed: the Director has forgotten it", Removal.BY_HAND
@@ -304,15 +295,15 @@ def _placement_group(group: Resource, there: Inventory) -> _Verdict:
     Its name and strategy show whether create_vm made it. EC2 deletes no group that has an instance, whoever
     owns that. A create_vm that has seen the group and not launched yet creates it again.
     """
-    named = spread.spread_group(there.director, group.tags.get(SPREAD_TAG, ""), {})
+    named = spread.spread_group(there.director, group.tags.get(tag_plan.SPREAD_TAG, ""), {})
     is_ours = (group.group, group.type) == (named.name, spread.STRATEGY)
     if not is_ours or group.group in there.groups_in_use:
         return None
-    return f"of instance group {group.tags[SPREAD_TAG]}, which has no VMs", Removal.DELETE
+    return f"of instance group {group.tags[tag_plan.SPREAD_TAG]}, which has no VMs", Removal.DELETE
 
 
 def _instance(instance: Resource, _there: Inventory) -> _Verdict:
-    if AGENT_TAG not in instance.tags or VM_METADATA & instance.tags.keys():
+    if tag_plan.AGENT_TAG not in instance.tags or VM_METADATA & instance.tags.keys():
         return None
     return "perhaps of an interrupted create_vm", Removal.INSTANCE
 
@@ -340,7 +331,7 @@ class SweepOptions(Record):
     """The ids of the instances that may be deleted too, whatever their age."""
 
 
-_LEFT: Final = {
+_LEFT_TO_YOU: Final = {
     Removal.BY_HAND: StrayOutcome.LEFT,
     Removal.DISK: StrayOutcome.LEFT_DISK,
     Removal.INSTANCE: StrayOutcome.LEFT_INSTANCE,
@@ -359,4 +350,4 @@ def decide_outcome(stray: Stray, options: SweepOptions, now: datetime) -> StrayO
     if stray.removal is Removal.DELETE:
         return StrayOutcome.REMOVED if options.delete else StrayOutcome.STRAY
     is_named = stray.removal is Removal.DISK and resource_id in options.disks
-    return StrayOutcome.REMOVED if is_named else _LEFT[stray.removal]
+    return StrayOutcome.REMOVED if is_named else _LEFT_TO_YOU[stray.removal]

@@ -49,7 +49,7 @@ from bosh_aws_cpi.tools.strays import (
 if TYPE_CHECKING:
     from mypy_boto3_ec2 import EC2Client
 
-_DELETED: Final = frozenset({StrayOutcome.REMOVED, StrayOutcome.GONE})
+_NO_LONGER_THERE: Final = frozenset({StrayOutcome.REMOVED, StrayOutcome.GONE})
 _DESCRIPTION: Final = """\
 List the resources of one Director that interrupted calls have left behind, and delete them with --delete."""
 _NOT_PERMITTED: Final = "not permitted"
@@ -59,7 +59,7 @@ _PER_SNAPSHOT_GIB: Final = 0.05
 _SHOWN_IN_HOURS: Final = 48
 _WIDEST: Final = 50
 """Characters of a column: a longer text goes on in the lines below, but for that of the last column."""
-_LONGEST_WAIT: Final = max(each.seconds for each in vars(timing).values() if isinstance(each, timing.Policy))
+_SLOWEST: Final = max(each.seconds for each in vars(timing).values() if isinstance(each, timing.Policy))
 """The longest time in seconds between a call's creation of a resource and its use."""
 _NOT_DUE: Final = frozenset({StrayOutcome.MARKED, StrayOutcome.UNKNOWN, StrayOutcome.YOUNG})
 _NO_ACTION: Final = _NOT_DUE | {StrayOutcome.REMOVED, StrayOutcome.GONE, StrayOutcome.SPARED}
@@ -140,21 +140,11 @@ class Report(Record):
 
     def _cells(self, stray: Stray) -> tuple[str, ...]:
         resource, price = stray.resource, monthly_cost(stray.resource)
-        size = f"{resource.size_gib} GiB" if resource.size_gib else ""
-        bound = "at most " if resource.kind == "snapshot" else ""
-        cost = [
-            " ".join(filter(None, [size, resource.type])),
-            "" if price is None else f"{bound}${price:.2f}",
-        ]
+        cost = f"{resource.size_gib} GiB {resource.type}".strip() if resource.size_gib else resource.type
+        if price is not None:
+            cost += f", {'at most ' if resource.kind == 'snapshot' else ''}${price:.2f}"
         outcome = f"{stray.outcome.value}: {stray.error}" if stray.error else stray.outcome.value
-        cells = (
-            resource.kind,
-            resource.resource_id,
-            self._age(stray),
-            ", ".join(filter(None, cost)),
-            stray.why,
-            outcome,
-        )
+        cells = (resource.kind, resource.resource_id, self._age(stray), cost, stray.why, outcome)
         return tuple(map(log.printable, cells))  # before they are aligned
 
     def _age(self, stray: Stray) -> str:
@@ -242,9 +232,9 @@ def _id(prefix: str, text: str) -> str:
 def _sweep(given: argparse.Namespace) -> int:
     if (given.disk or given.instance) and not given.delete:
         raise CloudError("--disk and --instance have no effect without --delete: give both")
-    if given.delete and 0 < given.older_than < _LONGEST_WAIT / 3600:
+    if given.delete and 0 < given.older_than < _SLOWEST / 3600:
         raise CloudError(
-            f"with --delete, --older-than must be 0, or at least {_LONGEST_WAIT / 3600:g}, because a running "
+            f"with --delete, --older-than must be 0, or at least {_SLOWEST / 3600:g}, because a running "
             "call may wait that long for its resource; 0 includes all ages, and is safe only while no other "
             "call runs"
         )
@@ -355,7 +345,7 @@ def _handle(clients: Clients, report: Report, stray: Stray) -> Stray:
 def _delete_if_stray(clients: Clients, report: Report, stray: Stray) -> StrayOutcome:
     """Delete a stray, if it still is one and the AMIs that use it are deleted."""
     users = {image.resource_id for image in report.there.users.get(stray.resource.resource_id, ())}
-    deleted = {each.resource.resource_id for each in report.strays if each.outcome in _DELETED}
+    deleted = {each.resource.resource_id for each in report.strays if each.outcome in _NO_LONGER_THERE}
     if not users <= deleted:
         return StrayOutcome.SPARED
     fresh = inventory.reload(clients.ec2, stray.resource)

@@ -9,7 +9,7 @@ import pytest
 from botocore.validate import validate_parameters
 
 from bosh_aws_cpi.aws.sdk.permissions import ACTIONS
-from bosh_aws_cpi.tools.preflight import FIRST_CALLS, NOT_CHECKABLE, SERVICES, probes
+from bosh_aws_cpi.tools.preflight import FIRST_CALLS, NOT_CHECKABLE, SDK_SERVICES, probes
 
 CALLER = "arn:aws-cn:sts::123456789012:assumed-role/cpi/session"
 PROBES = probes("cn-north-1", "cn-north-1b", CALLER)
@@ -41,7 +41,7 @@ def test_probe(action: str) -> None:
     operation = model_of(probe.service).operation_model(probe.operation)
     prefix, _, name = action.partition(":")
     assert (name, operation.service_model.signing_name) == (probe.operation, prefix)
-    assert probe.service in SERVICES[prefix]
+    assert probe.service in SDK_SERVICES[prefix]
     validate_parameters(dict(probe.parameters), operation.input_shape)
     assert [found for found in RESOURCES.findall(str(probe.parameters)) if not ID.fullmatch(found)] == []
     has_dry_run = "DryRun" in operation.input_shape.members

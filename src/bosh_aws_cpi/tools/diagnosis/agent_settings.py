@@ -9,7 +9,7 @@ from bosh_aws_cpi import jsontext
 from bosh_aws_cpi.jsontext import Json
 from bosh_aws_cpi.records import Record
 
-_BUSES: Final = frozenset({"nats", "https"})
+_BUS_SCHEMES: Final = frozenset({"nats", "https"})
 """The schemes of message buses that bosh-agent knows (`handler_provider.go`)."""
 _S3: Final = "s3.amazonaws.com"
 _PORTS: Final = {"nats": 4222, "https": 443, "http": 80}
@@ -132,7 +132,7 @@ def _problem(document: Json, mbus: Address | None, *, is_minimal: bool, has_endp
         return (
             "The user data has neither an agent id nor the registry where the agent could find its settings"
         )
-    if not (is_minimal or (mbus is not None and mbus.scheme in _BUSES)):
+    if not (is_minimal or (mbus is not None and mbus.scheme in _BUS_SCHEMES)):
         return "The agent settings in the user data have no usable message bus (mbus): nats://… or https://…"
     if not document.get("networks"):
         return "The agent settings in the user data have no networks"

@@ -10,18 +10,18 @@ from bosh_aws_cpi.tools.diagnosis import console
 from bosh_aws_cpi.tools.diagnosis.agent_settings import is_ip
 from bosh_aws_cpi.tools.diagnosis.facts import Facts, Traffic, is_in_vpc, is_of_amazon
 from bosh_aws_cpi.tools.diagnosis.paths import Path, inbound, is_meant, outbound
-from bosh_aws_cpi.tools.findings import Finding, Severity, sort_distinct
+from bosh_aws_cpi.tools.findings import Finding, Severity, of_aws, sort_distinct
 
 _RECREATE: Final = "Recreate the VM with `bosh cck`"
-_START: Final = "Start it with `bosh cck` (reboot the VM)"
-_STATES: Final = {
+_START_VM: Final = "Start it with `bosh cck` (reboot the VM)"
+_NOT_RUNNING: Final = {
     "pending": (Severity.WARNING, "EC2 is still starting it: wait a minute, and repeat this command"),
     "stopping": (Severity.ERROR, "Wait until it is stopped, then start it with `bosh cck` (reboot the VM)"),
-    "stopped": (Severity.ERROR, _START),
+    "stopped": (Severity.ERROR, _START_VM),
     "shutting-down": (Severity.ERROR, _RECREATE),
     "terminated": (Severity.ERROR, _RECREATE),
 }
-_DELETED: Final = (
+_DELETED_BY_USER: Final = (
     "If BOSH deleted it after a time-out: set director.debug.keep_unreachable_vms to true, deploy the "
     "Director, repeat the deployment, and run this command for the new VM. Else recreate it with `bosh cck`"
 )
@@ -29,10 +29,10 @@ _SHUT_DOWN: Final = "It shut itself down: for an hour, `aws ec2 get-console-outp
 _TAKEN_BACK: Final = f"EC2 took the Spot instance back. {_RECREATE}, or don't use spot or spot_bid_price"
 _NO_ROOM: Final = "EC2 has no room: recreate the VM with another instance type or in another zone"
 _REASONS: Final = {
-    ("Client.UserInitiatedShutdown", "terminated"): _DELETED,
-    ("Client.UserInitiatedShutdown", "shutting-down"): _DELETED,
+    ("Client.UserInitiatedShutdown", "terminated"): _DELETED_BY_USER,
+    ("Client.UserInitiatedShutdown", "shutting-down"): _DELETED_BY_USER,
     ("Client.InstanceInitiatedShutdown", "terminated"): f"{_SHUT_DOWN}. {_RECREATE}",
-    ("Client.InstanceInitiatedShutdown", "stopped"): f"{_SHUT_DOWN}. {_START}",
+    ("Client.InstanceInitiatedShutdown", "stopped"): f"{_SHUT_DOWN}. {_START_VM}",
     ("Server.InsufficientInstanceCapacity", "terminated"): _NO_ROOM,
     ("Server.InsufficientInstanceCapacity", "stopped"): _NO_ROOM,
     ("Server.SpotInstanceShutdown", "stopped"): _TAKEN_BACK,
@@ -45,15 +45,15 @@ of reasons for which a launch fails."""
 def _state(facts: Facts) -> Iterator[Finding]:
     """Report an instance that does not run, with EC2's reason."""
     instance = facts.instance
-    if instance.state not in _STATES:
+    if instance.state not in _NOT_RUNNING:
         return
-    severity, usual = _STATES[instance.state]
+    severity, usual = _NOT_RUNNING[instance.state]
     code, text = "", ""
     if instance.state_reason is not None:
         code, text = instance.state_reason.code, f": {instance.state_reason.text.rstrip('.')}"
     special = _REASONS.get((code, instance.state)) or launch_outcomes.remedy(instance).removeprefix(". ")
     what = f"The instance is not running but {instance.state}{text}"
-    yield Finding(severity, what, special or usual, source="AWS")
+    yield of_aws(severity, what, special or usual)
 
 
 def _status_checks(facts: Facts) -> Iterator[Finding]:
@@ -73,13 +73,12 @@ def _status_checks(facts: Facts) -> Iterator[Finding]:
     ]
     for status, name, what, remedy in failed:
         if status == "impaired":
-            yield Finding(Severity.ERROR, f"EC2's {name} status check fails: {what}", remedy, source="AWS")
+            yield of_aws(Severity.ERROR, f"EC2's {name} status check fails: {what}", remedy)
     if not {"initializing", "insufficient-data"}.isdisjoint({health.system, health.instance}):
-        yield Finding(
+        yield of_aws(
             Severity.NOTE,
             "EC2's status checks are not complete: perhaps the VM started a few minutes ago",
             "Repeat this command in two minutes",
-            source="AWS",
         )
 
 
@@ -89,16 +88,15 @@ def _metadata(facts: Facts) -> Iterator[Finding]:
     A hop limit of 1, the lowest that EC2 accepts, suffices: the agent does not run in a container.
     """
     if facts.instance.metadata_endpoint == "disabled":
-        yield Finding(
+        yield of_aws(
             Severity.ERROR,
             "Instance metadata is disabled (HttpEndpoint), so the agent can't read its settings",
             "Set metadata_options.http_endpoint to enabled, and recreate the VM",
-            source="AWS",
         )
     first = next(iter(facts.instance.nics), None)
     if first and first.addresses and all(":" in each for each in first.addresses):
         what = f"The VM's first interface is in an IPv6-only subnet: {SETTINGS_BY_IPV4}"
-        yield Finding(Severity.WARNING, what, "Use a dual-stack subnet, and recreate the VM", source="AWS")
+        yield of_aws(Severity.WARNING, what, "Use a dual-stack subnet, and recreate the VM")
 
 
 def _user_data(facts: Facts) -> Iterator[Finding]:
@@ -208,12 +206,11 @@ def _vacant(
     if vpc is None or vm is None or nics is None or any(each.vpc_id == vpc.vpc_id for each in nics):
         return
     is_own = vpc.owner_id == vm.interface.owner_id
-    yield Finding(
+    yield of_aws(
         severities[0 if is_own else 1],
         f"{whose} address {address} is in the range of the VM's VPC {vpc.vpc_id}, but no network "
         "interface has it",
         remedy,
-        source="AWS",
     )
 
 
@@ -235,21 +232,20 @@ def _peer(facts: Facts) -> Iterator[Finding]:
     if vm is None or peer is None or not is_meant(vm, facts.remote, peer):
         return
     if peer.interface.status == "available":
-        yield Finding(
+        yield of_aws(
             Severity.ERROR,
             f"The network interface with the Director's address {facts.remote}, {peer.interface.nic_id}, is "
             "attached to no instance",
             f"Recreate the Director's VM, or correct {_source(facts)}",
-            source="AWS",
         )
     if health is None:
         return
     name = f"The Director's instance {peer.interface.own_vm_cid}"
     if health.state != "running":
-        yield Finding(Severity.ERROR, f"{name} is {health.state}", "Start it, or recreate it", source="AWS")
+        yield of_aws(Severity.ERROR, f"{name} is {health.state}", "Start it, or recreate it")
     elif "impaired" in {health.system, health.instance}:
         what = f"{name} fails EC2's status checks"
-        yield Finding(Severity.ERROR, what, "Reboot it, stop and start it, or recreate it", source="AWS")
+        yield of_aws(Severity.ERROR, what, "Reboot it, stop and start it, or recreate it")
 
 
 def _addressee(facts: Facts) -> Iterator[Finding]:
@@ -281,11 +277,10 @@ def _dns(facts: Facts) -> Iterator[Finding]:
     # The agent must resolve the name of the message bus, if it is a name.
     needs_name = facts.mbus is not None and not facts.is_inbound and not is_ip(facts.mbus.host)
     severity = Severity.ERROR if needs_name else Severity.WARNING
-    yield Finding(
+    yield of_aws(
         severity if uses_amazon else Severity.NOTE,
         "DNS is disabled in the VPC (enableDnsSupport), so Amazon's DNS server does not answer",
         "Enable it, or give the VM other DNS servers",
-        source="AWS",
     )
 
 

@@ -6,17 +6,17 @@ from typing import Final
 
 from bosh_aws_cpi.records import Record
 from bosh_aws_cpi.redact import MASK
-from bosh_aws_cpi.tools.findings import Finding, Severity
+from bosh_aws_cpi.tools.findings import Finding, Severity, of_aws
 
 LAST_LINES: Final = 10
 """How many of the last lines are in the report."""
-_LONGEST: Final = 200
+_LONGEST_LINE: Final = 200
 """The maximum length of a line in the report."""
 _MOST: Final = 3
 """The maximum number of findings of one kind: later lines usually follow from the first ones."""
 _CONTROL: Final = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 """Colours and other control characters of a terminal."""
-_START: Final = re.compile(r"Linux version \d")
+_KERNEL_START: Final = re.compile(r"Linux version \d")
 """The kernel's first message: what is above it belongs to an earlier start."""
 _SECRETS: Final = (
     re.compile(r"\A.*-----END [A-Z0-9 ]*PRIVATE KEY-----", re.DOTALL),  # EC2 cut its beginning off
@@ -29,7 +29,7 @@ _SECRETS: Final = (
     ),
 )
 """Secrets that are told by their form alone: parts of keys, and tokens. The last pattern is Base64."""
-_NAMED: Final = re.compile(
+_NAMED_SECRET: Final = re.compile(
     r"((?:password|passwd|passphrase|secret|token)[\w-]{0,40}: +)[\w/+.-]\S*", re.IGNORECASE
 )
 """A secret after its name, without quotation marks."""
@@ -113,7 +113,7 @@ def mask(text: str, redact: Callable[[str], str]) -> str:
     plain = redact(_CONTROL.sub("", text.replace("\r\n", "\n").replace("\r", "\n")))
     for pattern in _SECRETS:
         plain = pattern.sub(MASK, plain)
-    return _NAMED.sub(rf"\1{MASK}", plain)
+    return _NAMED_SECRET.sub(rf"\1{MASK}", plain)
 
 
 def lines(text: str) -> list[str]:
@@ -123,7 +123,7 @@ def lines(text: str) -> list[str]:
         text: The console's text, from `mask`.
     """
     stripped = (line.expandtabs().strip() for line in text.split("\n"))
-    return [line[:_LONGEST] for line in stripped if line]
+    return [line[:_LONGEST_LINE] for line in stripped if line]
 
 
 def findings(text: str) -> list[Finding]:
@@ -133,13 +133,13 @@ def findings(text: str) -> list[Finding]:
         text: As in `lines`.
     """
     shown = lines(text)
-    begin = max((number for number, line in enumerate(shown) if _START.search(line)), default=0)
+    begin = max((number for number, line in enumerate(shown) if _KERNEL_START.search(line)), default=0)
     lines_of: dict[_Symptom, list[str]] = {kind: [] for kind in _SYMPTOMS}
     for line in shown[begin:]:
         for kind in [each for each in _SYMPTOMS if each.pattern.search(line)][:1]:
             lines_of[kind].append(line)
     return [
-        Finding(kind.severity, f"{kind.what}: the console shows '{line}'", kind.remedy, source="AWS")
+        of_aws(kind.severity, f"{kind.what}: the console shows '{line}'", kind.remedy)
         for kind, found in lines_of.items()
         for line in found[:_MOST]
     ]

@@ -19,7 +19,7 @@ from bosh_aws_cpi.tools.findings import Finding
 EPHEMERAL: Final = (32768, 60999)
 """The ports from which Linux opens connections (ip_local_port_range), and so the ports of the answers."""
 Share = Literal["all", "some", "none"]
-_NUMBERS: Final = {"tcp": "6", "udp": "17"}
+_PROTOCOL_NUMBERS: Final = {"tcp": "6", "udp": "17"}
 """The protocols' numbers, which network ACLs use."""
 
 
@@ -83,7 +83,7 @@ def groups_allow(rules: Iterable[GroupRule], traffic: Traffic, remote: Remote) -
     so does an outbound rule that names a group behind a transit gateway, which AWS does not support.
     """
     return any(
-        rule.protocol in {ALL, traffic.protocol, _NUMBERS[traffic.protocol]}
+        rule.protocol in {ALL, traffic.protocol, _PROTOCOL_NUMBERS[traffic.protocol]}
         and rule.ports[0] <= traffic.port <= rule.ports[1]
         and _names(rule, remote)
         for rule in rules
@@ -122,7 +122,7 @@ def acl_share(acl: Acl, *, egress: bool, protocol: str, ports: tuple[int, int], 
 
 
 def _concerns(rule: AclRule, protocol: str, address: str) -> bool:
-    if rule.protocol not in {ALL, _NUMBERS[protocol]}:
+    if rule.protocol not in {ALL, _PROTOCOL_NUMBERS[protocol]}:
         return False
     if address:
         return is_within(address, rule.cidr)

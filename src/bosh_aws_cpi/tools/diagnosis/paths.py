@@ -15,7 +15,7 @@ from bosh_aws_cpi.tools.diagnosis.facts import (
     is_internet,
     route_to,
 )
-from bosh_aws_cpi.tools.findings import Finding, Severity
+from bosh_aws_cpi.tools.findings import Finding, Severity, of_aws
 
 ANYBODY: Final = "any address"
 """The other side, when its address is not known."""
@@ -41,7 +41,7 @@ class Path(Record):
 
     def finding(self, what: str, remedy: str) -> Finding:
         """A finding about this path."""
-        return Finding(self.severity, what, remedy, source="AWS")
+        return of_aws(self.severity, what, remedy)
 
 
 def outbound(path: Path, vm: Side, address: str, peer: Side | None) -> Iterator[Finding]:
