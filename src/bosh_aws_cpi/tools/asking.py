@@ -233,10 +233,9 @@ class Asker:
 
 def _is_refusal(error: Exception) -> TypeGuard[ClientError]:
     """Whether AWS was asked, and says that it can't be done so: it has judged what was asked for."""
-    could_not_ask = errors.UNAUTHORIZED(error) or errors.is_transient(error)
-    if not isinstance(error, ClientError) or could_not_ask:
+    if not isinstance(error, ClientError) or not is_error_of_aws(error) or speaks_of_keys(error):
         return False
-    return is_error_of_aws(error) and not speaks_of_keys(error)
+    return not (errors.UNAUTHORIZED(error) or errors.is_transient(error))
 
 
 def _unknown_region(config: AwsConfig, service: str) -> str:

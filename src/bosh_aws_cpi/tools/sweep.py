@@ -3,12 +3,13 @@
 import argparse
 import math
 import re
+from collections.abc import Callable
 from contextlib import suppress
 from datetime import datetime
 from functools import partial
 from itertools import zip_longest
 from textwrap import wrap
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NoReturn
 
 from bosh_aws_cpi import interrupts, log
 from bosh_aws_cpi.aws import (
@@ -306,40 +307,38 @@ def _handle_all(clients: Clients, report: Report) -> None:
     strays, options = report.strays, report.options
     for stray in report.there.strays():
         strays.append(stray)
-        strays[-1] = _handle(clients, report, stray)
+        strays[-1] = _note(stray, partial(_handle, clients, report, stray))
     listed = {stray.resource.resource_id for stray in strays}
     for each in sorted((options.disks | options.instances) - listed):
         is_disk = each in options.disks
         resource = Resource("volume" if is_disk else "instance", each, "", {}, None)
-        removal = Removal.DISK if is_disk else Removal.INSTANCE
-        strays.append(_refuse_named(clients, report, Stray(resource, "named by you", removal, None)))
+        named = Stray(resource, "named by you", Removal.DISK if is_disk else Removal.INSTANCE, None)
+        strays.append(_note(named, partial(_refuse_named, clients, report, resource)))
 
 
-def _refuse_named(clients: Clients, report: Report, named: Stray) -> Stray:
-    """Say why a resource that the operator names is no stray."""
+def _note(stray: Stray, handle: Callable[[], StrayOutcome]) -> Stray:
+    """The stray with what became of it; an error is noted, and the run continues."""
     try:
-        why = report.there.why_no_stray(inventory.reload(clients.ec2, named.resource))
+        return stray.replace(outcome=handle())
     except (*FAILURES, BoshError) as error:
-        return _fail(named, error)
-    return named.replace(outcome=StrayOutcome.FAILED, error=f"not a stray of this Director: {why}")
+        said = error.message if isinstance(error, BoshError) else explain(error)
+        return stray.replace(outcome=StrayOutcome.FAILED, error=said)
 
 
-def _fail(stray: Stray, error: Exception) -> Stray:
-    said = error.message if isinstance(error, BoshError) else explain(error)
-    return stray.replace(outcome=StrayOutcome.FAILED, error=said)
+def _refuse_named(clients: Clients, report: Report, named: Resource) -> NoReturn:
+    """Refuse a resource that the operator names and that is no stray."""
+    why = report.there.why_no_stray(inventory.reload(clients.ec2, named))
+    raise CloudError(f"not a stray of this Director: {why}")
 
 
-def _handle(clients: Clients, report: Report, stray: Stray) -> Stray:
-    """Mark or delete a stray, or leave it; an error is noted in the stray, and the run continues."""
+def _handle(clients: Clients, report: Report, stray: Stray) -> StrayOutcome:
+    """Mark or delete a stray, or leave it."""
     outcome = decide_outcome(stray, report.options, report.now)
-    try:
-        if outcome is StrayOutcome.MARKED:
-            tags.require(clients.ec2, stray.resource.resource_id, seen_tags(stray.resource, report.now))
-        elif outcome is StrayOutcome.REMOVED:
-            outcome = _delete_if_stray(clients, report, stray)
-    except (*FAILURES, BoshError) as error:
-        return _fail(stray, error)
-    return stray.replace(outcome=outcome)
+    if outcome is StrayOutcome.MARKED:
+        tags.require(clients.ec2, stray.resource.resource_id, seen_tags(stray.resource, report.now))
+    elif outcome is StrayOutcome.REMOVED:
+        outcome = _delete_if_stray(clients, report, stray)
+    return outcome
 
 
 def _delete_if_stray(clients: Clients, report: Report, stray: Stray) -> StrayOutcome:

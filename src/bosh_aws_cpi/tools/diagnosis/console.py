@@ -39,11 +39,11 @@ class _Symptom(Record):
     """A kind of line that tells why a VM does not work.
 
     Attributes:
-        pattern: Finds it in a line.
+        pattern: Finds it in a line, whatever the case.
         what: What is wrong.
     """
 
-    pattern: re.Pattern[str]
+    pattern: str
     severity: Severity
     what: str
     remedy: str
@@ -51,48 +51,39 @@ class _Symptom(Record):
 
 _SYMPTOMS: Final = (
     _Symptom(
-        re.compile(
-            r"Kernel panic|You are in emergency mode|Emergency Mode|emergency shell|Unable to mount root|"
-            r"VFS: Cannot open root device|ALERT! .* does not exist|No bootable device|"
-            r"Give root password for maintenance",
-            re.IGNORECASE,
-        ),
+        r"Kernel panic|You are in emergency mode|Emergency Mode|emergency shell|Unable to mount root|"
+        r"VFS: Cannot open root device|ALERT! .* does not exist|No bootable device|"
+        r"Give root password for maintenance",
         Severity.ERROR,
         "The VM did not start",
         "Recreate the VM; use another stemcell if it recurs",
     ),
     _Symptom(
-        re.compile(r"No space left on device|Out of memory: Kill|oom-kill|invoked oom-killer"),
+        r"No space left on device|Out of memory: Kill|oom-kill|invoked oom-killer",
         Severity.WARNING,
         "The VM lacks memory or disk space",
         "Use a larger instance type or a larger root or ephemeral disk",
     ),
     _Symptom(
-        re.compile(r"x509: |certificate (has expired|is not yet valid|verify failed)|tls: bad certificate"),
+        r"x509: |certificate (has expired|is not yet valid|verify failed)|tls: bad certificate",
         Severity.WARNING,
         "A certificate is refused",
         "Check the clocks (ntp) and the Director's NATS certificates; recreate the VM after they change",
     ),
     _Symptom(
-        re.compile(r"getting real device path|(ephemeral|persistent) disk.*(fail|error)", re.IGNORECASE),
+        r"getting real device path|(ephemeral|persistent) disk.*(fail|error)",
         Severity.WARNING,
         "The agent did not find a disk",
         "Look at the VM's volumes; use a newer stemcell if the instance type is newer than it",
     ),
     _Symptom(
-        re.compile(
-            r"169\.254\.169\.254.*(fail|error|refused|timeout|unreachable)|invalid status from .*169\.254",
-            re.IGNORECASE,
-        ),
+        r"169\.254\.169\.254.*(fail|error|refused|timeout|unreachable)|invalid status from .*169\.254",
         Severity.WARNING,
         "The VM can't read instance metadata",
         "Check metadata_options; stemcells before May 2022 need http_tokens: optional",
     ),
     _Symptom(
-        re.compile(
-            r"^(?=.*(bosh-agent|cloud-init)).*(error|fail|panic|traceback)|agent exited with error| ERROR - ",
-            re.IGNORECASE,
-        ),
+        r"^(?=.*(bosh-agent|cloud-init)).*(error|fail|panic|traceback)|agent exited with error| ERROR - ",
         Severity.WARNING,
         "The agent or cloud-init failed",
         "Correct what the line names",
@@ -136,7 +127,7 @@ def findings(text: str) -> list[Finding]:
     begin = max((number for number, line in enumerate(shown) if _KERNEL_START.search(line)), default=0)
     lines_of: dict[_Symptom, list[str]] = {kind: [] for kind in _SYMPTOMS}
     for line in shown[begin:]:
-        for kind in [each for each in _SYMPTOMS if each.pattern.search(line)][:1]:
+        for kind in [each for each in _SYMPTOMS if re.search(each.pattern, line, re.IGNORECASE)][:1]:
             lines_of[kind].append(line)
     return [
         of_aws(kind.severity, f"{kind.what}: the console shows '{line}'", kind.remedy)

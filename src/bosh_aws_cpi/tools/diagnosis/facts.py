@@ -159,14 +159,10 @@ class Side(Record):
         rules = [rule for each in self.groups or () for rule in (each.egress if is_out else each.ingress)]
         return self.groups is None or groups_allow(rules, traffic, remote)
 
-    def address_like(self, other: str) -> str:
-        """Its first address of the same IP version as another address; empty when it has none."""
-        version = ip_address(other).version if other else 4
-        return next((each for each in self.interface.addresses if ip_address(each).version == version), "")
-
     def as_seen_from(self, other: str) -> Remote:
         """This side as the rules at another address see it, unless a gateway changes its address."""
-        return Remote(self.address_like(other), frozenset(self.interface.group_ids))
+        own = next((each for each in self.interface.addresses if (":" in each) is (":" in other)), "")
+        return Remote(own, frozenset(self.interface.group_ids))
 
     def route_to(self, address: str) -> Route | None:
         """The route of its subnet for an address; None also when the routes are not known."""
