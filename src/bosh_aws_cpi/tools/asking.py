@@ -127,11 +127,11 @@ class Asker:
             answer = call()
         except translation.NO_CREDENTIALS_ERRORS:
             raise
-        except ClientError as error:
-            return self._judge(service, error)
-        except (*translation.NO_ANSWER_ERRORS, BotoCoreError) as error:
-            if not self._again and (role := role_error(self._config, error)) is not None:
+        except (ClientError, *translation.NO_ANSWER_ERRORS, BotoCoreError) as error:
+            if not self._again and (role := _role_error(self._config, error)) is not None:
                 raise role from error
+            if isinstance(error, ClientError):
+                return self._judge(service, error)
             if hasattr(error, errors.ELEMENT):  # AWS has answered, and may answer other calls
                 self._answered.add(service)
                 return NoAnswer(error)
@@ -221,8 +221,6 @@ class Asker:
 
     def _judge(self, service: str, error: ClientError) -> NoAnswer:
         """Explain an error of a service; once AWS has accepted the keys, no error is blamed on them."""
-        if not self._again and (role := role_error(self._config, error)) is not None:
-            raise role from error
         if not is_error_of_aws(error):
             return NoAnswer(error, explain_no_answer(service, error))
         if speaks_of_keys(error) and not self._answered:
@@ -252,7 +250,7 @@ def _unknown_region(config: AwsConfig, service: str) -> str:
     return f"aws.region '{config.region}' is not a known region, and {service} does not answer{remedy}"
 
 
-def role_error(config: AwsConfig, error: Exception) -> AccessError | None:
+def _role_error(config: AwsConfig, error: Exception) -> AccessError | None:
     """The error for a role that can't be assumed; None when another call failed."""
     call = call_of(error)
     if getattr(error, "operation_name", "") != "AssumeRole" and not (call and call.action == _ASSUME):

@@ -75,6 +75,7 @@ class Report(Record):
         options: What the operator asked for.
         now: The time by AWS's clock.
         strays: The strays so far, with their outcomes, which are right even after an interruption.
+        is_complete: Whether the run was not interrupted.
     """
 
     there: Inventory
@@ -82,6 +83,7 @@ class Report(Record):
     options: SweepOptions
     now: datetime
     strays: list[Stray]
+    is_complete: bool = False
 
     @property
     def status(self) -> int:
@@ -92,8 +94,8 @@ class Report(Record):
         is_partial = bool(self.there.not_listed.items() - {("placement group", _NOT_PERMITTED)})
         return int(is_partial or any(each.outcome not in _NO_ACTION for each in self.strays))
 
-    def lines(self, *, is_complete: bool) -> list[str]:
-        """The table for people, and its summary; a run that was interrupted is not complete."""
+    def lines(self) -> list[str]:
+        """The table for people, and its summary."""
         counts = [
             f"{kind}s {why}" if (why := self.there.not_listed.get(kind)) else log.pluralize(len(own), kind)
             for kind, own in self.there.own.items()
@@ -103,11 +105,11 @@ class Report(Record):
             *(self._table() if self.strays else [f"No strays of director {self.there.director}"]),
             f"Looked at in {self.region}: {', '.join(counts)}",
             *([f"Not judged without these lists: {', '.join(unjudged)}"] if unjudged else []),
-            *([] if is_complete else ["INCOMPLETE: the run was interrupted"]),
+            *([] if self.is_complete else ["INCOMPLETE: the run was interrupted"]),
         ]
 
-    def document(self, *, is_complete: bool) -> Json:
-        """The report for scripts; a run that was interrupted is not complete."""
+    def document(self) -> Json:
+        """The report for scripts."""
         own = self.there.own.items()
         return {
             "director": self.there.director,
@@ -119,7 +121,7 @@ class Report(Record):
             "looked_at": {kind: len(found) for kind, found in own if kind not in self.there.not_listed},
             "not_listed": list(self.there.not_listed),
             "not_judged": dict(self.there.not_judged),
-            "is_complete": is_complete,
+            "is_complete": self.is_complete,
             "strays": [self._entry(each) for each in self.strays],
         }
 
@@ -251,15 +253,12 @@ def _sweep(given: argparse.Namespace) -> int:
         )
     options = SweepOptions(given.older_than, given.delete, frozenset(given.disk), frozenset(given.instance))
     report = Report(there, config.region, options, clock.first_time(), [])
-    is_complete = False
     try:
         _handle_all(clients, report)
-        is_complete = True
+        report = report.replace(is_complete=True)
     finally:  # deletions are always reported, and no signal interrupts the report
         interrupts.close()
-        document = report.document(is_complete=is_complete)
-        lines = report.lines(is_complete=is_complete)
-        shown = command.show(document, map(log.redact, lines), as_json=given.json)
+        shown = command.show(report.document(), map(log.redact, report.lines()), as_json=given.json)
     return shown or report.status
 
 

@@ -44,7 +44,12 @@ def report(
     not_listed: Mapping[Kind, str] = EMPTY,
     region: str = "eu-west-1",
 ) -> Report:
-    """Return the report of a run."""
+    """Return the report of a run that was not interrupted."""
     return Report(
-        Inventory(DIRECTOR, there, not_listed), region, options or SweepOptions(), NOW, list(strays)
+        Inventory(DIRECTOR, there, not_listed),
+        region,
+        options or SweepOptions(),
+        NOW,
+        list(strays),
+        is_complete=True,
     )

@@ -29,7 +29,7 @@ def test_arguments(capsys: pytest.CaptureFixture[str]) -> None:
 def test_document() -> None:
     """The page names all keys of the JSON document."""
     stray = Stray(thing("volume"), "why", Removal.DELETE, hours_ago(1))
-    document = report(stray).document(is_complete=True)
+    document = report(stray).document()
     documented = set(re.findall(r"`(\w+)`", PAGE.partition("`--json` writes")[2].partition("## ")[0]))
     assert documented == document.keys() | document["strays"][0].keys()
 
@@ -100,5 +100,5 @@ def test_example() -> None:
     ]
     counts: dict[Kind, int] = {"snapshot": 1, "volume": 4, "interface": 3, "instance": 2}
     there = [thing(kind) for kind, count in counts.items() for _ in range(count)]
-    text = "\n".join(report(*rows, there=there, region="us-east-1").lines(is_complete=True))
+    text = "\n".join(report(*rows, there=there, region="us-east-1").lines())
     assert f"```\n{text}\n```" in PAGE, text

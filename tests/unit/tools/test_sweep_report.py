@@ -92,13 +92,13 @@ def test_summary() -> None:
         listed = report(became(VOLUME, StrayOutcome.REMOVED), became(VOLUME, each))
         left = f"2 listed, {listed.status} left to do"
         later = each in {StrayOutcome.MARKED, StrayOutcome.UNKNOWN, StrayOutcome.YOUNG}
-        assert f"{left}{', 1 not due' if later else ''}" in listed.lines(is_complete=True)
+        assert f"{left}{', 1 not due' if later else ''}" in listed.lines()
 
 
 def test_long_texts() -> None:
     """A long text, also one without blanks that a tag has, leaves the columns aligned; none of it is lost."""
     why = f"replaced by {'vol-' * 30}: first look in bosh disks --orphaned"
-    lines = report(VOLUME.replace(why=why), VOLUME).lines(is_complete=True)
+    lines = report(VOLUME.replace(why=why), VOLUME).lines()
     rows = lines[: lines.index("")]
     begin, end = rows[0].index("WHAT"), rows[0].index("OUTCOME")
     assert [row[end:] for row in rows if row[end:]] == ["OUTCOME", "not certain", "not certain"]
@@ -108,9 +108,9 @@ def test_long_texts() -> None:
 
 def test_not_complete() -> None:
     """The report of an interrupted run says that it is incomplete."""
-    ended = report(VOLUME)
-    assert ended.lines(is_complete=False)[-1] == "INCOMPLETE: the run was interrupted"
-    assert ended.document(is_complete=False)["is_complete"] is False
+    ended = report(VOLUME).replace(is_complete=False)
+    assert ended.lines()[-1] == "INCOMPLETE: the run was interrupted"
+    assert ended.document()["is_complete"] is False
 
 
 def test_document() -> None:
@@ -119,9 +119,7 @@ def test_document() -> None:
     options = SweepOptions(
         1.5, delete=True, disks=frozenset({"vol-2", "vol-1"}), instances=frozenset({"i-1"})
     )
-    document = report(*strays, options=options, not_listed={"snapshot": "not listed"}).document(
-        is_complete=True
-    )
+    document = report(*strays, options=options, not_listed={"snapshot": "not listed"}).document()
     assert (document["director"], document["older_than_hours"], document["disks"]) == (
         DIRECTOR,
         1.5,

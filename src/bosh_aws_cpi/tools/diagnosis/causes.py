@@ -218,12 +218,8 @@ def _source(facts: Facts) -> str:
     """Where the Director's address comes from, and so may be wrong."""
     if not facts.is_remote_given:
         return "the address in agent.mbus"
-    own = facts.mbus.host if facts.mbus is not None else ""
-    return (
-        f"--director-address (agent.mbus has {own})"
-        if own not in {"", facts.remote}
-        else "--director-address"
-    )
+    own = facts.mbus.host if facts.mbus is not None else facts.remote
+    return "--director-address" + ("" if own == facts.remote else f" (agent.mbus has {own})")
 
 
 def _peer(facts: Facts) -> Iterator[Finding]:
