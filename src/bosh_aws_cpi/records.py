@@ -17,7 +17,12 @@ if TYPE_CHECKING:
     T = TypeVar("T")
 else:  # only type checkers need these
     T = object
-    Generic = {T: T}
+
+    class Generic:
+        """A base class that takes the argument of a type, without effect."""
+
+        def __class_getitem__(cls, _: object) -> type:
+            return cls
 
     def dataclass_transform(**_: object) -> object:
         return lambda base: base

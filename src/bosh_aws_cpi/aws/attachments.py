@@ -39,6 +39,7 @@ MAX_REFUSALS: Final = 10
 
 Before that, EC2 may still show an attachment that has just ended, or show a terminated VM as running.
 """
+_NOT_ATTACHED: Final = "not attached"
 _ATTACHED_STATES: Final = frozenset({"attaching", "attached"})
 _KEEPING_STATES: Final = frozenset({"pending", "running", "stopped"})
 """The states in which a VM does not release its volumes."""
@@ -182,15 +183,13 @@ def wait_until_attached(client: "EC2Client", disk_cid: str, vm_cid: str) -> None
     seen: list[str] = []
 
     def probe() -> None:
-        attachment = volumes.find(client, disk_cid).attachments.get(vm_cid)
-        seen.append(attachment[0] if attachment else "not attached")
-        if attachment is None and (set(seen) != {"not attached"} or len(seen) > MAX_UNSEEN):
+        state, _ = volumes.find(client, disk_cid).attachments.get(vm_cid, (_NOT_ATTACHED, ""))
+        seen.append(state)
+        if state == _NOT_ATTACHED and (set(seen) != {state} or len(seen) > MAX_UNSEEN):
             message = f"Volume '{disk_cid}' was detached from instance '{vm_cid}': is the VM terminating?"
             raise CloudError(message)
-        if attachment is None:
-            raise timing.NotYet("not attached")
-        if attachment[0] != "attached":
-            raise timing.NotYet(attachment[0])
+        if state != "attached":
+            raise timing.NotYet(state)
 
     what = f"volume '{disk_cid}' to be attached to instance '{vm_cid}'"
     timing.poll(timing.VOLUME_ATTACHED, what, probe)

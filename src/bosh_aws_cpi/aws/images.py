@@ -255,11 +255,7 @@ def allowed_images_hint(client: "EC2Client") -> str:
 def deregister(client: "EC2Client", ami_id: str) -> None:
     """Deregister an AMI without its snapshot: the caller deletes the snapshot in a separate step."""
     logger.info("Deregistering AMI '%s'", ami_id)
-    timing.discard(
-        f"AMI '{ami_id}'",
-        IMAGE_MISSING,
-        lambda: client.deregister_image(ImageId=ami_id),
-    )
+    timing.discard(f"AMI '{ami_id}'", IMAGE_MISSING, lambda: client.deregister_image(ImageId=ami_id))
     _wait_until_gone(client, ami_id)
 
 

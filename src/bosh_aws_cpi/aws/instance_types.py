@@ -118,13 +118,9 @@ def offered_names(
     Returns:
         The offered types; None if EC2 does not answer.
     """
-
-    def ask() -> frozenset[str]:
-        operation, key = "describe_instance_type_offerings", "InstanceTypeOfferings"
-        offerings = list_by_values(ec2(), operation, key, "instance-type", names, LocationType="region")
-        return frozenset(each["InstanceType"] for each in offerings)
-
-    return ask_or_warn(f"the instance types that {aws.region} offers", ask)
+    what = f"the instance types that {aws.region} offers"
+    offered = ask_or_warn(what, lambda: offers(ec2(), names, "region"))
+    return None if offered is None else frozenset(name for name, _ in offered)
 
 
 class TypeDetails(Record):
@@ -134,16 +130,12 @@ class TypeDetails(Record):
     vcpus: int
 
 
-def offers(client: "EC2Client", names: Collection[str]) -> set[tuple[str, str]]:
-    """DescribeInstanceTypeOfferings: the zones of the region that offer these types, as (type, zone)."""
-    offerings = list_by_values(
-        client,
-        "describe_instance_type_offerings",
-        "InstanceTypeOfferings",
-        "instance-type",
-        names,
-        LocationType="availability-zone",
-    )
+def offers(
+    client: "EC2Client", names: Collection[str], places: str = "availability-zone"
+) -> set[tuple[str, str]]:
+    """DescribeInstanceTypeOfferings: the zones or regions that offer these types, as (type, place)."""
+    operation, key = "describe_instance_type_offerings", "InstanceTypeOfferings"
+    offerings = list_by_values(client, operation, key, "instance-type", names, LocationType=places)
     return {(each["InstanceType"], each["Location"]) for each in offerings}
 
 

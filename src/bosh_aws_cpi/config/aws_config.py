@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from bosh_aws_cpi.config import values
-from bosh_aws_cpi.config.values import Key, Section
+from bosh_aws_cpi.config.values import Key, NewKey, Section
 from bosh_aws_cpi.errors import not_correct
 from bosh_aws_cpi.jsontext import Json
 
@@ -33,23 +33,21 @@ class Stemcell(Section, path="aws.stemcell"):
     """Cloud properties for every stemcell: all keys but `copy_from_region` and `copy_completion_minutes`."""
 
     kernel_id = Key(values.anything, "Kernel image (aki-...) for stemcells, in place of the stemcell's own.")
-    deprecate_at = Key(values.anything, _STEMCELL_PROPERTY, is_new=True)
-    share_with = Key(values.anything, _STEMCELL_PROPERTY, is_new=True)
-    imds_support = Key(values.anything, _STEMCELL_PROPERTY, is_new=True)
-    tpm_support = Key(values.anything, _STEMCELL_PROPERTY, is_new=True)
-    copy_from_region = Key(
+    deprecate_at = NewKey(values.anything, _STEMCELL_PROPERTY)
+    share_with = NewKey(values.anything, _STEMCELL_PROPERTY)
+    imds_support = NewKey(values.anything, _STEMCELL_PROPERTY)
+    tpm_support = NewKey(values.anything, _STEMCELL_PROPERTY)
+    copy_from_region = NewKey(
         values.boolean,
         "If a light stemcell has no AMI for the region, copy one from another region of the same partition.",
         default=False,
-        is_new=True,
     )
-    copy_completion_minutes: Key[int | None] = Key(
+    copy_completion_minutes: Key[int | None] = NewKey(
         values.optional_choice,
         "Copy the AMI of a light stemcell within 15, 30 or 45 minutes (a time-based copy, for which AWS "
         "charges by the GiB). Default: no time limit.",
         # AWS accepts 15 minutes to 48 hours; create_stemcell waits for several such copies.
         choices=(15, 30, 45),
-        is_new=True,
     )
 
 
@@ -114,24 +112,21 @@ class AwsConfig(Section, path="aws"):
     role_arn = Key(
         values.role_arn, "ARN of the role to assume through STS, with the credentials of either source."
     )
-    external_id = Key(
+    external_id = NewKey(
         values.external_id,
         "The external id that the trust policy of the role demands. Needs `role_arn`.",
-        is_new=True,
     )
-    session_tags = Key(
+    session_tags = NewKey(
         _tags,
         "Tags of the role's session, for policies that compare `aws:PrincipalTag`, and for CloudTrail. "
         "Needs `role_arn`, and `sts:TagSession` in the role's trust policy.",
-        is_new=True,
         example={"director": "production"},
     )
-    keep_role_session = Key(
+    keep_role_session = NewKey(
         values.boolean,
         "Keep the role's credentials for later calls, on a Director's VM and in memory. `false` calls STS "
         "each time.",
         default=True,
-        is_new=True,
     )
     ec2_endpoint = Key(
         values.https_url,
@@ -143,31 +138,29 @@ class AwsConfig(Section, path="aws"):
         "Endpoint of Elastic Load Balancing (classic load balancers and target groups), as `ec2_endpoint`.",
         example="elasticloadbalancing.us-east-1.amazonaws.com",
     )
-    ebs_endpoint = Key(values.https_url, "Endpoint of the EBS direct APIs, as `ec2_endpoint`.", is_new=True)
-    sts_endpoint = Key(values.https_url, "Endpoint of STS, as `ec2_endpoint`.", is_new=True)
-    iam_endpoint = Key(values.https_url, _COMMANDS_ENDPOINT, is_new=True)
-    kms_endpoint = Key(values.https_url, _COMMANDS_ENDPOINT, is_new=True)
-    service_quotas_endpoint = Key(values.https_url, _COMMANDS_ENDPOINT, is_new=True)
+    ebs_endpoint = NewKey(values.https_url, "Endpoint of the EBS direct APIs, as `ec2_endpoint`.")
+    sts_endpoint = NewKey(values.https_url, "Endpoint of STS, as `ec2_endpoint`.")
+    iam_endpoint = NewKey(values.https_url, _COMMANDS_ENDPOINT)
+    kms_endpoint = NewKey(values.https_url, _COMMANDS_ENDPOINT)
+    service_quotas_endpoint = NewKey(values.https_url, _COMMANDS_ENDPOINT)
     dualstack = Key(
         values.boolean,
         "Use the dual-stack (IPv4 and IPv6) endpoints; no effect on an endpoint that is set explicitly.",
         default=False,
         job_default=False,
     )
-    fips = Key(
+    fips = NewKey(
         values.boolean,
         "Use endpoints with FIPS 140 validated cryptography; no effect on an endpoint that is set "
         "explicitly.",
         default=False,
-        is_new=True,
     )
-    connection_options = Key(
+    connection_options = NewKey(
         _connection_options,
         "`ca_cert`: CA certificates in PEM format for connections to AWS, in place of those in the file "
         "that BOSH_CA_CERT_FILE names. For CPI configs; the job has `aws.connection_options.ca_cert` "
         "instead.",
         job=(),
-        is_new=True,
     )
     max_retries = Key(
         values.whole_number,
@@ -204,24 +197,21 @@ class AwsConfig(Section, path="aws"):
         "property takes precedence.",
         example="arn:aws:kms:us-east-1:123456789012:key/00000000-0000-0000-0000-000000000000",
     )
-    default_root_disk = Key(
+    default_root_disk = NewKey(
         values.json_object,
         "Defaults for the root disks of VMs: `size`, `type`, `iops`, `throughput`, `encrypted`, "
         "`kms_key_arn`. A VM's own keys take precedence, key by key.",
-        is_new=True,
         example={"type": "gp3", "iops": 4000, "encrypted": True},
     )
-    default_ephemeral_disk = Key(
+    default_ephemeral_disk = NewKey(
         values.json_object,
         "The same for ephemeral disks. `encrypted` and `kms_key_arn` take precedence over those of `aws`.",
-        is_new=True,
         example={"size": 20480},
     )
-    default_persistent_disk = Key(
+    default_persistent_disk = NewKey(
         values.json_object,
         "The same for persistent disks: `type`, `iops`, `iops_per_gib`, `throughput`, `encrypted`, "
         "`kms_key_arn`.",
-        is_new=True,
         example={"type": "gp3", "iops_per_gib": 10},
     )
     metadata_options = Key(
@@ -237,33 +227,29 @@ class AwsConfig(Section, path="aws"):
         default=True,
         job_default=True,
     )
-    vm_resources_families = Key(
+    vm_resources_families = NewKey(
         values.strings,
         "Families of instance types that the CPI chooses from for a manifest's `vm_resources`. Default: the "
         "Ruby release's list of T2, C5, M5 and R5.",
-        is_new=True,
         example=["t3", "m7i", "c7i", "r7i"],
     )
-    vm_resources_by_region = Key(
+    vm_resources_by_region = NewKey(
         values.boolean,
         "For a manifest's `vm_resources`, choose only among the types that the region offers "
         "(ec2:DescribeInstanceTypeOfferings).",
         default=False,
-        is_new=True,
     )
-    stemcell_upload: Key[StemcellUpload] = Key(
+    stemcell_upload: Key[StemcellUpload] = NewKey(
         values.one_of,
         "How to upload heavy stemcells: `ebs_direct`, or `volume`, through a volume attached to the CPI's "
         "own VM. The CPI also uses `volume` if it runs on EC2 and may not use the EBS direct APIs.",
         default="ebs_direct",
         choices=("ebs_direct", "volume"),
-        is_new=True,
     )
-    tags = Key(
+    tags = NewKey(
         _tags,
         "Tags for everything that the CPI creates: VMs, their interfaces and disks, snapshots, AMIs, "
         "managed subnets. The tags of the manifest, the Director and the CPI take precedence.",
-        is_new=True,
         example={"cost-center": "4711"},
     )
     fast_path_delete = Key(
@@ -272,29 +258,26 @@ class AwsConfig(Section, path="aws"):
         "the resource is gone.",
         default=False,
     )
-    deregister_on_delete = Key(
+    deregister_on_delete = NewKey(
         values.boolean,
         "delete_vm first deregisters the VM from its target groups and classic load balancers, and waits "
         "for the longest deregistration delay of its target groups, 300 seconds by default. With "
         "`fast_path_delete` it does not wait.",
         default=False,
-        is_new=True,
     )
-    skip_os_shutdown: Key[bool | None] = Key(
+    skip_os_shutdown: Key[bool | None] = NewKey(
         values.optional_choice,
         "Whether delete_vm terminates VMs without waiting for their operating system to shut down, unless "
         "they have disks that outlive them. A VM's own `skip_os_shutdown` takes precedence, but has no "
         "effect if this key is not set.",
         choices=(True, False),
-        is_new=True,
         example=True,
     )
-    spread: Key[Literal["prefer", False] | None] = Key(
+    spread: Key[Literal["prefer", False] | None] = NewKey(
         values.optional_choice,
         "`prefer`: VMs of instance groups that say nothing of `spread` run on racks of their own as long as "
         "EC2 has room for that. Default, and `false` here: no such preference.",
         choices=("prefer", False),
-        is_new=True,
         example="prefer",
     )
     stemcell = Key(

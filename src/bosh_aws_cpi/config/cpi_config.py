@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from bosh_aws_cpi.config import aws_config, values
 from bosh_aws_cpi.config.aws_config import AwsConfig, Stemcell
-from bosh_aws_cpi.config.values import Key, Section
+from bosh_aws_cpi.config.values import Key, NewKey, Section
 from bosh_aws_cpi.errors import CPIAPIVersionNotSupported, Unknown, not_correct
 from bosh_aws_cpi.jsontext import Json, encode, is_integer
 from bosh_aws_cpi.log import LEVELS, NEAR_SECURITY, nearest
@@ -74,23 +74,21 @@ class DebugCpi(Section, path="debug.cpi"):
         default=MAX_API_VERSION,
         choices=tuple(range(1, MAX_API_VERSION + 1)),
     )
-    log_level = Key(
+    log_level = NewKey(
         values.one_of,
         "`debug`, `info`, `warn` or `error`; `debug` logs every AWS call, without secrets.",
         default="info",
         choices=tuple(LEVELS),
-        is_new=True,
     )
 
 
 class Debug(Section, path="debug"):
     """The section ``debug``."""
 
-    event_log = Key(
+    event_log = NewKey(
         values.log_file,
         "The absolute path of a file that gets one line of JSON for each call, without secrets. The job's "
         "property may be `true`: /var/vcap/sys/log/aws_cpi/events.log. Default: no such file.",
-        is_new=True,
         example=True,
     )
 

@@ -78,6 +78,12 @@ class Key(Record, Generic[T]):
         return self.kind(section.get(self.name, self.default), self)
 
 
+class NewKey(Key[T]):
+    """A key that the Ruby CPI does not know."""
+
+    is_new: bool = True
+
+
 class Section(Record):
     """A hash of cpi.json: the class has a `Key` for each key, and the instance has the values.
 

@@ -26,25 +26,20 @@ class Kind(Enum):
 
 
 class Row(Record):
-    """The kind of an error, and the remedy for operators."""
-
-    kind: Kind
-    remedy: str
-
-
-class Entry(Record):
     """What the table says of a code, or of a pattern of codes.
 
     Attributes:
-        row: None for a code that calls act upon themselves.
+        kind: None for a code that calls act upon themselves.
+        remedy: What operators can do.
         sets: The names of the sets that contain the code.
         words: A pattern that AWS's message must contain; "" for all messages.
-        action: The only action that the entry is about; "" for all.
+        action: The only action that the row is about; "" for all.
         is_exact: Whether it is a code, and not a pattern.
     """
 
     code: str
-    row: Row | None
+    kind: Kind | None
+    remedy: str
     sets: frozenset[str]
     words: str
     action: str
@@ -56,7 +51,7 @@ class Entry(Record):
         return self.is_exact and not self.words
 
     def covers(self, code: str, message: str, action: str) -> bool:
-        """Whether the entry is about an error."""
+        """Whether the row is about an error."""
         if self.action not in {"", action}:
             return False
         has_form = self.code == code if self.is_exact else re.fullmatch(self.code, code)
@@ -64,9 +59,9 @@ class Entry(Record):
 
 
 @cache
-def table() -> tuple[Entry, ...]:
-    """The entries, in their order; read on demand, because only errors need them."""
-    read: list[Entry] = []
+def table() -> tuple[Row, ...]:
+    """The rows, in their order; read on demand, because only errors need them."""
+    read: list[Row] = []
     kind = remedy = ""
     for line in Path(__file__).with_name("error_codes.txt").read_text(encoding="utf-8").splitlines():
         if line.startswith("["):
@@ -74,11 +69,11 @@ def table() -> tuple[Entry, ...]:
         elif not line.startswith(" "):
             remedy = line
         elif not line.lstrip().startswith("#"):
-            read += _entries(line, Row(Kind[kind], remedy) if kind else None)
+            read += _rows(line, Kind[kind] if kind else None, remedy)
     return tuple(read)
 
 
-def _entries(line: str, row: Row | None) -> Iterator[Entry]:
+def _rows(line: str, kind: Kind | None, remedy: str) -> Iterator[Row]:
     """Read a line of the table that has codes."""
     words = match[1] if (match := re.search(r" /(.+)/", line)) else ""
     names = line.replace(f" /{words}/", "").split()
@@ -86,22 +81,22 @@ def _entries(line: str, row: Row | None) -> Iterator[Entry]:
     sets = frozenset(filter(str.isupper, names))
     for name in names:
         if name not in sets:
-            yield Entry(name, row, sets, words, action, re.fullmatch(r"[\w.]+", name) is not None)
+            yield Row(name, kind, remedy, sets, words, action, re.fullmatch(r"[\w.]+", name) is not None)
 
 
-def _entries_for(code: str, message: str, action: str) -> list[Entry]:
-    """The entries for an error: of its action, its message, its code, its family."""
+def _rows_for(code: str, message: str, action: str) -> list[Row]:
+    """The rows for an error: of its action, its message, its code, its family."""
     found = [each for each in table() if each.covers(code, message, action)]
     return sorted(found, key=lambda each: (not each.action, not each.words, not each.is_exact))
 
 
 def row_of(code: str, message: str = "", action: str = "") -> Row | None:
     """The row for a code with its action or message, else for the code or its family; None without any."""
-    return next((each.row for each in _entries_for(code, message, action) if each.row), None)
+    return next((each for each in _rows_for(code, message, action) if each.kind), None)
 
 
 def sets_of(code: str, message: str) -> frozenset[str]:
     """The names of the sets that contain an error; those of its family count if the code is not known."""
-    found = _entries_for(code, message, "")
+    found = _rows_for(code, message, "")
     known = [each for each in found if each.is_exact]
     return frozenset(name for each in known or found for name in each.sets)

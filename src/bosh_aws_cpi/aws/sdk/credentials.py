@@ -229,10 +229,7 @@ class _WebIdentityToken(FileWebIdentityTokenLoader):
         """
         variable = "AWS_WEB_IDENTITY_TOKEN_FILE"
         connections.check_file(variable, os.environ.get(variable, ""))
-        role_arn(
-            os.environ.get("AWS_ROLE_ARN"),
-            AwsConfig.role_arn.replace(path="AWS_ROLE_ARN"),
-        )
+        role_arn(os.environ.get("AWS_ROLE_ARN"), AwsConfig.role_arn.replace(path="AWS_ROLE_ARN"))
         try:
             token: str = super().__call__()
         except (OSError, ValueError) as error:

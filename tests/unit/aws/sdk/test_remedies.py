@@ -15,7 +15,7 @@ from testbed.cloud import ROOT
 from tests.unit.called_operations import calls, operation_names
 
 PLAIN = [each for each in table() if each.is_plain]
-ROWS = {each.code: each.row for each in PLAIN if each.row}
+ROWS = {each.code: each for each in PLAIN if each.kind}
 
 
 def test_sets() -> None:
