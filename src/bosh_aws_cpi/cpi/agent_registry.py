@@ -38,42 +38,22 @@ class NoRegistry:
         return False
 
 
-class DisabledRegistry:
-    """The registry of stemcells that need one, when none is configured."""
+class DisabledRegistry(NoRegistry):
+    """The registry of stemcells that need one, when none is configured: each method checks it first.
+
+    A missing registry must not make a deletion fail, so `delete` does nothing.
+    """
 
     is_used = True
     is_there = False
 
     def check(self, vm_cid: str) -> None:
         """Refuse."""
-        raise _disabled("read", vm_cid)
-
-    def has(self, vm_cid: str) -> bool:  # noqa: ARG002 - the protocol's signature
-        """Return False: there is no registry."""
-        return False
-
-    def save(self, vm_cid: str, settings: Json) -> None:  # noqa: ARG002 - the protocol's signature
-        """Refuse."""
-        raise _disabled("update", vm_cid)
-
-    def delete(self, vm_cid: str) -> None:
-        """Do nothing: a missing registry must not make a deletion fail."""
-
-    def attach(self, vm_cid: str, disk_cid: str, device_path: str) -> None:  # noqa: ARG002
-        """Refuse."""
-        raise _disabled("read", vm_cid)
-
-    def detach(self, vm_cid: str, disk_cid: str) -> bool:  # noqa: ARG002
-        """Refuse."""
-        raise _disabled("read", vm_cid)
+        raise CloudError(
+            f"An attempt to read registry settings has failed for instance_id={vm_cid}. "
+            "The registry is disabled."
+        )
 
 
-def _disabled(what: str, vm_cid: str) -> CloudError:
-    return CloudError(
-        f"An attempt to {what} registry settings has failed for instance_id={vm_cid}. "
-        "The registry is disabled."
-    )
-
-
-Registry: TypeAlias = "HttpRegistry | NoRegistry | DisabledRegistry"
+Registry: TypeAlias = "HttpRegistry | NoRegistry"
 """The place where the agent of an old stemcell reads its settings."""

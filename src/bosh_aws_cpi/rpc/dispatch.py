@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from errno import ENOMEM
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol
 
 from bosh_aws_cpi import interrupts, jsontext
 from bosh_aws_cpi.errors import BoshError, CloudError, NotSupported, Unknown
@@ -13,13 +13,11 @@ from bosh_aws_cpi.log import IN_RESPONSE, logger, printable, redact, set_request
 from bosh_aws_cpi.rpc import methods, request
 from bosh_aws_cpi.rpc.request import Request
 
-Session_co = TypeVar("Session_co", covariant=True)
 
+class Host(Protocol):
+    """The interface to the cloud, of which the protocol imports nothing: it can be tested without one."""
 
-class Host(Protocol[Session_co]):
-    """The protocol's interface to the cloud behind it."""
-
-    def open(self, call: Request) -> Session_co:
+    def open(self, call: Request) -> Any:  # noqa: ANN401 - the protocol only hands it on
         """Read and check the configuration; the result is each method's first argument.
 
         Raises:
@@ -42,7 +40,7 @@ _OUT_OF_MEMORY = (
 )
 
 
-def answer(read: Callable[[], bytes], host: Host[Any], elapsed: Callable[[], float]) -> bytes:
+def answer(read: Callable[[], bytes], host: Host, elapsed: Callable[[], float]) -> bytes:
     """Answer one request.
 
     Args:
@@ -62,7 +60,7 @@ def answer(read: Callable[[], bytes], host: Host[Any], elapsed: Callable[[], flo
     return response
 
 
-def _answer(read: Callable[[], bytes], host: Host[Any], elapsed: Callable[[], float]) -> bytes:
+def _answer(read: Callable[[], bytes], host: Host, elapsed: Callable[[], float]) -> bytes:
     try:
         return _run(read(), host, elapsed)
     except BoshError as error:
@@ -74,7 +72,7 @@ def _answer(read: Callable[[], bytes], host: Host[Any], elapsed: Callable[[], fl
         return _error_response(typed, _log_text(typed, error))
 
 
-def _run(raw: bytes, host: Host[Any], elapsed: Callable[[], float]) -> bytes:
+def _run(raw: bytes, host: Host, elapsed: Callable[[], float]) -> bytes:
     document = request.decode(raw)
     redact.learn(document)
     context = document.get("context")
@@ -97,7 +95,7 @@ def _run(raw: bytes, host: Host[Any], elapsed: Callable[[], float]) -> bytes:
         logger.info("Finished %s in %.3f seconds%s", call.method, elapsed(), host.summary(), is_whole=True)
 
 
-def _as_bosh_error(error: Exception, host: Host[Any]) -> BoshError:
+def _as_bosh_error(error: Exception, host: Host) -> BoshError:
     if not isinstance(error, BoshError) and _lacks_memory(error):  # the SDK wraps some of these errors
         return _unforeseen_error(error)
     return host.translate(error) or _unforeseen_error(error)

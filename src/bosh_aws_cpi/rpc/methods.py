@@ -6,6 +6,7 @@ A method's module is imported only when the method is called, because every call
 from __future__ import annotations
 
 from collections.abc import Callable
+from operator import itemgetter
 from typing import Any, Final
 
 from bosh_aws_cpi.errors import not_correct
@@ -34,15 +35,11 @@ def _is_hash(value: object) -> bool:
     return isinstance(value, dict)
 
 
-def _none() -> None:
-    return None
-
-
 CID = ArgumentKind("a String that is not empty", _is_cid)
-OPTIONAL_CID = ArgumentKind("a String that is not empty, or null", _is_cid, _none)
+OPTIONAL_CID = ArgumentKind("a String that is not empty, or null", _is_cid, lambda: None)
 PATH = ArgumentKind("a String", lambda value: isinstance(value, str))
 HASH = ArgumentKind("a Hash", _is_hash, dict)
-OPTIONAL_HASH = ArgumentKind("a Hash or null", _is_hash, _none)
+OPTIONAL_HASH = ArgumentKind("a Hash or null", _is_hash, lambda: None)
 CIDS = ArgumentKind("an Array of Strings", _is_list_of_strings, list)
 DISK_SIZE = ArgumentKind("an Integer", is_integer, complaint="disk size needs to be an integer")
 
@@ -58,10 +55,8 @@ class Method(Record):
     """The number of arguments at the end that may be omitted."""
     last_since: int = 1
     """The contract version that introduced the last argument."""
-    result: Callable[[Any], Any] | None = None
-    """Converts the function's result to the form of V2 and later."""
     result_in_v1: Callable[[Any], Any] | None = None
-    """Converts the result to the form of V1, where that differs."""
+    """Converts the function's result to the form of V1, where that differs from V2's."""
 
 
 _VM = ("vm_cid", CID)
@@ -79,18 +74,6 @@ _CREATE_VM = (
 )
 
 
-def _vm_and_networks(created: Any) -> list[Any]:  # noqa: ANN401 - the protocol knows no method's types
-    return [created.vm_cid, created.networks]
-
-
-def _vm_cid(created: Any) -> Any:  # noqa: ANN401 - the same
-    return created.vm_cid
-
-
-def _null(_: object) -> None:
-    return None
-
-
 METHODS: Final[dict[str, Method]] = {
     "info": Method("info:info"),
     "ping": Method("info:ping"),
@@ -102,13 +85,7 @@ METHODS: Final[dict[str, Method]] = {
     "create_stemcell": Method("stemcells.create:create_stemcell", _CREATE_STEMCELL, optional=1, last_since=3),
     "delete_stemcell": Method("stemcells.delete:delete_stemcell", (("stemcell_cid", CID),)),
     # VMs
-    "create_vm": Method(
-        "vms.create.create_vm:create_vm",
-        _CREATE_VM,
-        optional=2,
-        result=_vm_and_networks,
-        result_in_v1=_vm_cid,
-    ),
+    "create_vm": Method("vms.create.create_vm:create_vm", _CREATE_VM, optional=2, result_in_v1=itemgetter(0)),
     "delete_vm": Method("vms.delete:delete_vm", (_VM,)),
     "has_vm": Method("vms.existing:has_vm", (_VM,)),
     "reboot_vm": Method("vms.existing:reboot_vm", (_VM,)),
@@ -120,7 +97,7 @@ METHODS: Final[dict[str, Method]] = {
     ),
     "delete_disk": Method("disks.existing:delete_disk", (_DISK,)),
     "has_disk": Method("disks.existing:has_disk", (_DISK,)),
-    "attach_disk": Method("disks.attach:attach_disk", (_VM, _DISK), result_in_v1=_null),
+    "attach_disk": Method("disks.attach:attach_disk", (_VM, _DISK), result_in_v1=lambda _: None),
     "detach_disk": Method("disks.attach:detach_disk", (_VM, _DISK)),
     "set_disk_metadata": Method("disks.existing:set_disk_metadata", (_DISK, _METADATA)),
     "resize_disk": Method("disks.change:resize_disk", (_DISK, ("new_size", DISK_SIZE))),
@@ -171,6 +148,5 @@ def _check_argument(method: str, name: str, kind: ArgumentKind, value: Any) -> A
 
 def shape(method: str, api_version: int, result: Any) -> Any:  # noqa: ANN401 - any JSON value
     """Give a method's result the shape of a contract version."""
-    row = METHODS[method]
-    convert = row.result_in_v1 if api_version == 1 and row.result_in_v1 else row.result
-    return convert(result) if convert else result
+    convert = METHODS[method].result_in_v1
+    return convert(result) if convert and api_version == 1 else result

@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from bosh_aws_cpi.cpi.vms.create.create_vm import CreatedVm
 from bosh_aws_cpi.errors import InvalidCall
 from bosh_aws_cpi.rpc import methods
 from bosh_aws_cpi.rpc.methods import METHODS, bind, shape
@@ -125,7 +124,7 @@ def test_defaults_are_fresh() -> None:
 @pytest.mark.parametrize(
     ("method", "result", "shapes"),
     [
-        ("create_vm", CreatedVm("i-1", {"n": {}}), ["i-1", ["i-1", {"n": {}}], ["i-1", {"n": {}}]]),
+        ("create_vm", ("i-1", {"n": {}}), ["i-1", *[("i-1", {"n": {}})] * 2]),
         ("attach_disk", "/dev/sdf", [None, "/dev/sdf", "/dev/sdf"]),
         ("create_disk", "vol-1", ["vol-1"] * 3),
         ("delete_vm", None, [None] * 3),

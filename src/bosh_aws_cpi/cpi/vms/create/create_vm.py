@@ -18,15 +18,6 @@ from bosh_aws_cpi.jsontext import Json
 from bosh_aws_cpi.model import Instance
 from bosh_aws_cpi.plan import agent_settings
 from bosh_aws_cpi.properties.types import Review, refuse
-from bosh_aws_cpi.records import Record
-
-
-class CreatedVm(Record):
-    """The result of create_vm, which each contract version returns in its own form."""
-
-    vm_cid: str
-    networks: Json
-    """The networks as the caller gave them; with ``zone_fallback``, with the subnet that the VM is in."""
 
 
 def create_vm(
@@ -37,7 +28,7 @@ def create_vm(
     networks: Json,
     disk_cids: list[str],
     environment: Json | None,
-) -> CreatedVm:
+) -> tuple[str, Json]:
     """Create a VM that runs and whose agent can boot (contract: create_vm).
 
     A retry with the same agent id finds the resources of the first call and completes the VM.
@@ -52,7 +43,8 @@ def create_vm(
             instance group for ``spread``.
 
     Returns:
-        The VM's id and networks.
+        The VM's id, and the networks as the caller gave them; with ``zone_fallback``, with the subnet that
+        the VM is in.
 
     Raises:
         CloudError: An argument is wrong, EC2 refused a step, or the registry did not accept the settings.
@@ -85,7 +77,7 @@ def _plan(cloud: Cloud, arguments: VmArguments) -> VmPlan:
     return review.accept(plan)
 
 
-def _create(cloud: Cloud, plan: VmPlan, undo: Undo) -> CreatedVm:
+def _create(cloud: Cloud, plan: VmPlan, undo: Undo) -> tuple[str, Json]:
     created = create_interfaces(cloud, plan, undo) if plan.creates_nics_first else []
     if (group := plan.spec.spread) is not None and not (group.exists or group.is_avoided):
         plan = plan.replace(options=prepare_group(cloud, group, plan.options))
@@ -99,7 +91,7 @@ def _create(cloud: Cloud, plan: VmPlan, undo: Undo) -> CreatedVm:
         route_traffic(cloud, plan.traffic, instance, undo)
     settings = agent_settings.full(plan.settings_input, option.devices, plan.mac_addresses(created))
     cloud.registry.save(instance.vm_cid, settings)
-    return CreatedVm(instance.vm_cid, plan.networks_in(option))
+    return instance.vm_cid, plan.networks_in(option)
 
 
 def _pass_foreign_traffic(cloud: Cloud, instance: Instance) -> None:
