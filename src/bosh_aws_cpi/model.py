@@ -14,20 +14,6 @@ KEPT_FIRST: Final = 4
 "Subnet CIDR blocks")."""
 
 MIB_PER_GIB = 1024
-TypeOption = Literal[
-    "bandwidth_weighting",
-    "connection_tracking",
-    "cpu_options.amd_sev_snp",
-    "cpu_options.nested_virtualization",
-    "ena_express",
-    "enclave",
-    "hibernation",
-    "interface_type",
-    "placement_partition",
-    "primary_ipv6",
-    "spread",
-]
-"""The property of a launch option that some instance types do not support."""
 
 
 def gib(mib: int) -> int:
@@ -133,8 +119,8 @@ class InstanceTypeFacts(Record):
     """The indexes of the network cards that accept only one interface, as far as known."""
     card_interfaces: frozenset[str] = frozenset()
     """The types of interfaces that the network cards accept, as far as known: "1 efa" for card 1."""
-    lacks: frozenset[TypeOption] = frozenset()
-    """The launch options that the type does not support, as far as known."""
+    lacks: frozenset[str] = frozenset()
+    """The properties of a VM, or of a network, that the type does not support, as far as known: "spread"."""
 
 
 class Nic(Record):

@@ -7,7 +7,7 @@ from bosh_aws_cpi.aws.listings import list_by_values
 from bosh_aws_cpi.aws.sdk.errors import TYPE_UNKNOWN, ask_or_warn
 from bosh_aws_cpi.config.aws_config import AwsConfig
 from bosh_aws_cpi.log import logger
-from bosh_aws_cpi.model import InstanceTypeFacts, TypeOption
+from bosh_aws_cpi.model import InstanceTypeFacts
 from bosh_aws_cpi.records import Record
 
 if TYPE_CHECKING:
@@ -79,8 +79,8 @@ def read(entry: Any) -> InstanceTypeFacts:  # noqa: ANN401 - the SDK's typed dic
     )
 
 
-def _unsupported_options(entry: Any) -> Iterator[TypeOption]:  # noqa: ANN401 - the SDK's typed dict
-    """The launch options that a type does not support, according to EC2.
+def _unsupported_options(entry: Any) -> Iterator[str]:  # noqa: ANN401 - the SDK's typed dict
+    """The properties that a type does not support, according to EC2.
 
     EC2 lists processor features and bandwidth weightings only where they are supported, so they count as
     unsupported if EC2 describes the processor or the network without them (API reference, ProcessorInfo
@@ -89,7 +89,7 @@ def _unsupported_options(entry: Any) -> Iterator[TypeOption]:  # noqa: ANN401 - 
     processor, network = entry.get("ProcessorInfo"), entry.get("NetworkInfo")
     features = (processor or {}).get("SupportedFeatures", [])
     strategies = entry.get("PlacementGroupInfo", {}).get("SupportedStrategies", ["partition", "spread"])
-    lacking: dict[TypeOption, object] = {
+    lacking: dict[str, object] = {
         "cpu_options.nested_virtualization": processor and "nested-virtualization" not in features,
         "cpu_options.amd_sev_snp": processor and "amd-sev-snp" not in features,
         "bandwidth_weighting": network and not network.get("BandwidthWeightings"),

@@ -1,11 +1,13 @@
 """create_network and delete_network: managed networks. Each is a subnet."""
 
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, Final
 
 from bosh_aws_cpi.aws import firewalls, routes, subnets
+from bosh_aws_cpi.aws.firewalls import Acl
+from bosh_aws_cpi.aws.routes import RouteTable
 from bosh_aws_cpi.aws.sdk import clock
 from bosh_aws_cpi.aws.sdk.errors import RANGE_TAKEN, describe_error, may_have_taken_effect
 from bosh_aws_cpi.aws.sdk.idempotency import format_time
@@ -92,9 +94,7 @@ class NetworkRequest(Record):
         wanted = self.wish.subnet_range
         start = random.Random(self.call).getrandbits(32)  # noqa: S311 - spreads subnets; not a secret
         if wanted is not None:
-            subnet_ranges.check_range(
-                wanted, vpc.ranges, [self._taken(each) for each in existing if each.range]
-            )
+            subnet_ranges.check_range(wanted, vpc.ranges, existing, self._own(existing))
         free = wanted or subnet_ranges.free_range(vpc.ranges, [*taken, *tried], self.wish.netmask_bits, start)
         chosen = {"CidrBlock": str(free)}
         if self.wish.cloud_properties.ipv6:
@@ -102,12 +102,12 @@ class NetworkRequest(Record):
             chosen["Ipv6CidrBlock"] = str(free)
         return chosen
 
-    def _taken(self, subnet: Subnet) -> subnet_ranges.Taken:
+    def _own(self, existing: Sequence[Subnet]) -> dict[str, str]:
+        """When the CPI created the subnets of this Director's managed networks, by id."""
         director = self.tags.get(tag_plan.DIRECTOR_TAG)
-        is_own = director is not None and subnet.tags.get(tag_plan.DIRECTOR_TAG) == director
-        is_managed = tag_plan.NETWORK_TAG in subnet.tags
-        since = subnet.tags.get(subnets.CREATED_TAG, "an unknown time") if is_own and is_managed else None
-        return subnet_ranges.Taken(subnet.range, subnet.subnet_id, since)
+        managed = [each for each in existing if director and tag_plan.NETWORK_TAG in each.tags]
+        own = [each for each in managed if each.tags.get(tag_plan.DIRECTOR_TAG) == director]
+        return {each.subnet_id: each.tags.get(subnets.CREATED_TAG, "an unknown time") for each in own}
 
 
 def parse(config: CpiConfig, network: Json, call: str, review: Review) -> NetworkRequest:
@@ -155,10 +155,9 @@ def gather(cloud: Cloud, wish: ManagedNetwork, ask: Ask = ask_now) -> Vpc | None
     """
     vpc = ask("cloud_properties.vpc_id", lambda: _vpc(cloud, wish))
     properties, vpc_id = wish.cloud_properties, wish.vpc_id
-    if table_id := properties.route_table:
-        ask("cloud_properties.route_table", lambda: _check_table(cloud, table_id, vpc_id))
-    if acl_id := properties.network_acl:
-        ask("cloud_properties.network_acl", lambda: _check_acl(cloud, acl_id, vpc_id))
+    for key, find in (("route_table", routes.tables), ("network_acl", firewalls.acls_by_id)):
+        if given := getattr(properties, key):
+            ask(f"cloud_properties.{key}", partial(_check_vpc, key, given, vpc_id, partial(find, cloud.ec2)))
     return vpc
 
 
@@ -179,24 +178,17 @@ def _vpc(cloud: Cloud, wish: ManagedNetwork) -> Vpc:
     return vpc
 
 
-def _check_table(cloud: Cloud, table_id: str, vpc_id: str) -> None:
-    table = routes.tables(cloud.ec2, [table_id]).get(table_id)
-    _check_vpc("route_table", table_id, table.vpc_id if table else None, vpc_id)
-
-
-def _check_acl(cloud: Cloud, acl_id: str, vpc_id: str) -> None:
-    acl = firewalls.acls_by_id(cloud.ec2, [acl_id]).get(acl_id)
-    _check_vpc("network_acl", acl_id, acl.vpc_id if acl else None, vpc_id)
-
-
-def _check_vpc(key: str, identifier: str, actual_vpc_id: str | None, vpc_id: str) -> None:
-    if actual_vpc_id is None:
+def _check_vpc(
+    key: str, identifier: str, vpc_id: str, find: Callable[[list[str]], Mapping[str, RouteTable | Acl]]
+) -> None:
+    found = find([identifier]).get(identifier)
+    if found is None:
         raise CloudError(
             f"network.cloud_properties.{key}: '{identifier}' does not exist. Use one of VPC '{vpc_id}'"
         )
-    if actual_vpc_id != vpc_id:
+    if found.vpc_id != vpc_id:
         raise CloudError(
-            f"network.cloud_properties.{key}: '{identifier}' is in VPC '{actual_vpc_id}', "
+            f"network.cloud_properties.{key}: '{identifier}' is in VPC '{found.vpc_id}', "
             f"but the network is in '{vpc_id}'"
         )
 

@@ -35,6 +35,6 @@ def facts_for_attaching(cloud: Cloud, instance: Instance) -> InstanceTypeFacts:
     the type's limit matters: AWS may have raised it.
     """
     name = instance.instance_type
-    if device_names.has_usual_name_free(instance.devices) and (tabled := tabled_facts(name)) is not None:
+    if device_names.free_names(instance.devices) and (tabled := tabled_facts(name)) is not None:
         return tabled
     return type_facts(cloud, [name])[name]

@@ -9,7 +9,7 @@ from bosh_aws_cpi.model import MIB_PER_GIB, Encryption, Image, InstanceTypeFacts
 from bosh_aws_cpi.plan import ebs
 from bosh_aws_cpi.plan.disk_defaults import DiskDefaults
 from bosh_aws_cpi.plan.instance_types import default_ephemeral_gib
-from bosh_aws_cpi.properties.types import Problem
+from bosh_aws_cpi.properties.types import Problem, Review
 from bosh_aws_cpi.properties.vm import VmProperties
 from bosh_aws_cpi.properties.vm_disks import EphemeralDisk, RootDisk
 from bosh_aws_cpi.records import Record
@@ -33,15 +33,13 @@ class BlockDevices(Record):
     """Device name of the ephemeral disk; None when it is on the root disk."""
     raw_ephemeral: Sequence[str] = ()
     """Device names of the instance store's disks that the agent uses as raw disks."""
-    ignored: Sequence[Problem] = ()
-    """Properties that are not passed to EC2, each with the reason."""
     key_texts: Sequence[str] = ()
     """The KMS keys that encrypt the volumes, as `Encryption.key_text` shows them."""
 
 
 def plan_devices(
-    properties: VmProperties, image: Image, facts: InstanceTypeFacts, defaults: DiskDefaults
-) -> tuple[BlockDevices, list[Problem]]:
+    properties: VmProperties, image: Image, facts: InstanceTypeFacts, defaults: DiskDefaults, review: Review
+) -> BlockDevices:
     """Plan the root disk, the ephemeral disk and the disks of the instance store.
 
     Args:
@@ -49,23 +47,20 @@ def plan_devices(
         image: The stemcell's AMI.
         facts: The instance type to launch.
         defaults: The configuration's.
-
-    Returns:
-        The block devices, and the problems: the type lacks the requested instance store, or EBS would refuse
-        a disk.
+        review: Collects the problems, that the type lacks the requested instance store, or that EBS would
+            refuse a disk, and the properties that are not passed to EC2.
     """
-    problems = [*_of_instance_store(properties, facts, defaults)]
+    review.problems += _of_instance_store(properties, facts, defaults)
     own = properties.ephemeral_disk
     encryptions = defaults.encryptions(properties.root_disk, own)
-    root, ignored, of_root = _root(properties.root_disk, image, defaults, encryptions["root_disk"][1])
-    problems += of_root
+    root = _root(properties.root_disk, image, defaults, encryptions["root_disk"][1], review)
     for name, (disk, encryption) in encryptions.items():
         if (key := encryption.unused_key) and not disk.kms_key_arn:
             text = f"Ignored: {key}, because {name}.encrypted is not true"
-            ignored.append(Problem(key, text, (f"{name}.encrypted",)))
+            review.ignore(key, text, f"{name}.encrypted")
     key_texts = tuple(filter(None, (encryption.key_text for _, encryption in encryptions.values())))
     if own.use_root_disk:
-        return BlockDevices([root], ephemeral=None, ignored=ignored, key_texts=key_texts), problems
+        return BlockDevices([root], ephemeral=None, key_texts=key_texts)
     if own.use_instance_storage:
         ephemeral: Json = {"DeviceName": EPHEMERAL_NAME, "VirtualName": "ephemeral0"}
     else:
@@ -74,19 +69,12 @@ def plan_devices(
         size = default if merged.size is None else gib(merged.size)
         ephemeral = _device(EPHEMERAL_NAME, merged, size, encryptions["ephemeral_disk"][1])
         also = TYPES if merged.size is None else ()
-        problems += ebs.problems(_volume(merged, size), "ephemeral disk", origin, also)
+        review.problems += ebs.problems(_volume(merged, size), "ephemeral disk", origin, also)
     raw = _raw_names(image, facts) if properties.raw_instance_storage else []
     # EC2 attaches NVMe instance stores by itself.
     mapped = [] if facts.store_is_nvme else raw
     store = [{"DeviceName": name, "VirtualName": f"ephemeral{n}"} for n, name in enumerate(mapped)]
-    devices = BlockDevices(
-        [ephemeral, *store, root],
-        ephemeral=EPHEMERAL_NAME,
-        raw_ephemeral=raw,
-        ignored=ignored,
-        key_texts=key_texts,
-    )
-    return devices, problems
+    return BlockDevices([ephemeral, *store, root], EPHEMERAL_NAME, raw, key_texts)
 
 
 def root_device_name(image: Image) -> str:
@@ -140,16 +128,15 @@ def _of_instance_store(
 
 
 def _root(
-    own: RootDisk, image: Image, defaults: DiskDefaults, encryption: Encryption
-) -> tuple[Json, list[Problem], list[Problem]]:
-    """Return the root device, the ignored properties, and the problems."""
+    own: RootDisk, image: Image, defaults: DiskDefaults, encryption: Encryption, review: Review
+) -> Json:
     disk, origin = defaults.root(own)
     limits = ebs.limits_of(disk.type)
     taken = {"iops": limits.takes_iops, "throughput": limits.takes_throughput}
     unfit = [key for key, is_taken in taken.items() if getattr(disk, key) is not None and not is_taken]
-    source = origin.sources(["type"])
-    why = f"which EBS type {disk.type} does not accept{source}"
-    ignored = [Problem(f"root_disk.{key}", f"Ignored: root_disk.{key}, {why}") for key in unfit]
+    why = f"which EBS type {disk.type} does not accept{origin.sources(['type'])}"
+    for key in unfit:
+        review.ignore(f"root_disk.{key}", f"Ignored: root_disk.{key}, {why}")
     disk = disk.model_copy(update=dict.fromkeys(unfit))
     size = None if disk.size is None else gib(disk.size)
     device = _device(root_device_name(image), disk, size, encryption)
@@ -159,15 +146,15 @@ def _root(
         size = None  # the AMI is not known, and may raise it: see `DiskDefaults.for_image`
     elif size is None:
         size = image.root_gib or None
-    problems = [*ebs.problems(_volume(disk, size).replace(is_root=True), "root disk", origin)]
+    review.problems += ebs.problems(_volume(disk, size).replace(is_root=True), "root disk", origin)
     if own.size is not None and gib(own.size) < (least := image.root_gib):
         # EC2 API reference, EbsBlockDevice: a volume is at least as large as its snapshot.
         text = (
             f"cloud_properties.root_disk.size is {own.size} MiB, but the stemcell's disk has {least} GiB: "
             f"give at least {least * MIB_PER_GIB} MiB, or remove size"
         )
-        problems.append(Problem("root_disk.size", text))
-    return device, ignored, problems
+        review.problems.append(Problem("root_disk.size", text))
+    return device
 
 
 def _device(name: str, disk: RootDisk | EphemeralDisk, size: int | None, encryption: Encryption) -> Json:

@@ -44,12 +44,6 @@ def free_names(taken: Iterable[str], further: Iterable[str] = ()) -> list[str]:
     return [name for name in (*PERSISTENT_DISK_NAMES, *further) if _guest_name(name) not in used]
 
 
-def has_usual_name_free(taken: Iterable[str]) -> bool:
-    """Whether one of the names that every type accepts is free."""
-    used = {_guest_name(name) for name in taken}
-    return any(name not in used for name in PERSISTENT_DISK_NAMES)
-
-
 def _guest_name(name: str) -> str:
     return name.replace("/dev/xvd", "/dev/sd")
 

@@ -9,36 +9,16 @@ from bosh_aws_cpi.properties.network import NetworkCloudProperties
 from bosh_aws_cpi.properties.types import Problem
 
 
-def one_subnet_zone(subnets: Sequence[Subnet]) -> str:
-    """The zone that all nic groups' subnets lie in.
-
-    Raises:
-        CloudError: They lie in several.
-    """
-    zones = list(dict.fromkeys(subnet.availability_zone for subnet in subnets))
-    if len(zones) > 1:
-        raise CloudError(
-            "All nic groups must be in the same availability zone. Found subnets in zones: "
-            f"{', '.join(zones)}. {_with_zones(subnets)}: "
-            "give each of the VM's networks a subnet of the same zone in this az"
-        )
-    return zones[0]
-
-
-def one_vpc(subnets: Sequence[Subnet]) -> str:
-    """The VPC that all nic groups' subnets lie in.
-
-    Raises:
-        CloudError: They lie in several.
-    """
+def vpc_problems(subnets: Sequence[Subnet]) -> Iterator[Problem]:
+    """Why a VM can't be in all of these subnets: they lie in several VPCs."""
     vpc_ids = list(dict.fromkeys(subnet.vpc_id for subnet in subnets))
     if len(vpc_ids) > 1:
         where = ", ".join(f"'{subnet.subnet_id}' is in {subnet.vpc_id}" for subnet in subnets)
-        raise CloudError(
+        text = (
             f"All nic groups must be in the same VPC. Found subnets in VPCs: {', '.join(vpc_ids)}. "
             f"{where}: give each of the VM's networks a subnet of the same VPC"
         )
-    return vpc_ids[0]
+        yield Problem("networks", text)
 
 
 SETTINGS_BY_IPV4: Final = (
@@ -62,20 +42,28 @@ def families(plan: NicPlan, subnet: Subnet) -> frozenset[str]:
 
 
 def zone_problems(
-    name: str, subnets: Sequence[Subnet], vm_zone: str, disks: Sequence[Volume], *, is_any_zone: bool = False
+    name: str, subnets: Sequence[Subnet], vm_zone: str | None, disks: Sequence[Volume], *, is_any_zone: bool
 ) -> Iterator[Problem]:
-    """Why the subnets, which are in one zone, the VM and its disks, which EC2 can't move, are not in one.
+    """Why the subnets, the VM and its disks, which EC2 can't move, are not in one zone.
 
     Args:
         name: The name of the first subnet's network.
         subnets: The subnets.
-        vm_zone: The cloud properties' ``availability_zone``.
+        vm_zone: The cloud properties' ``availability_zone``; None without one.
         disks: The disks, with duplicates.
         is_any_zone: Whether the VM may be in any zone with a subnet; only the remedy depends on it.
     """
-    subnet_zone = subnets[0].availability_zone
+    subnet_zone, *others = dict.fromkeys(subnet.availability_zone for subnet in subnets)
+    if others:
+        text = (
+            "All nic groups must be in the same availability zone. Found subnets in zones: "
+            f"{', '.join([subnet_zone, *others])}. {_with_zones(subnets)}: "
+            "give each of the VM's networks a subnet of the same zone in this az"
+        )
+        yield Problem("networks", text)
+        return
     disk_zones = [disk.availability_zone for disk in disks]
-    if {subnet_zone, vm_zone, *disk_zones} == {vm_zone}:
+    if not vm_zone or {subnet_zone, vm_zone, *disk_zones} == {vm_zone}:
         return
     volumes = f", and volume in {', '.join(disk_zones)}" if disk_zones else ""
     remedy = "a disk can't leave its zone, so the az of its VM must stay in that zone"
@@ -114,7 +102,7 @@ def check_leaving(plan: NicPlan) -> None:
 
 
 def subnet_problems(
-    name: str, network: NetworkCloudProperties, subnets: Mapping[str, Subnet], *, is_any_zone: bool = False
+    name: str, network: NetworkCloudProperties, subnets: Mapping[str, Subnet], *, is_any_zone: bool
 ) -> Iterator[Problem]:
     """Why a VM can't be in a network's subnets: one does not exist, or a fallback is unlike the first subnet.
 

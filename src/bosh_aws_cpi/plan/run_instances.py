@@ -10,7 +10,7 @@ from typing import Final
 
 from bosh_aws_cpi.jsontext import Json
 from bosh_aws_cpi.model import NicPlan, TemplateVersion
-from bosh_aws_cpi.plan import nics, tag_plan, type_options
+from bosh_aws_cpi.plan import nics, tag_plan
 from bosh_aws_cpi.plan.launch_options import LaunchOption
 from bosh_aws_cpi.plan.spread import SpreadGroup
 from bosh_aws_cpi.properties.types import Problem, camel_keys
@@ -46,8 +46,8 @@ class InstanceSpec(Record):
 
     ami_id: str
     properties: VmProperties
-    default_key_name: str | None
-    default_iam_instance_profile: str | None
+    key_name: str | None
+    iam_instance_profile: str | None
     metadata_options: Json
     """EC2's instance metadata options, in snake case."""
     tags: Mapping[str, str]
@@ -83,19 +83,16 @@ def arguments(
         client_token: Lets EC2 recognise a retry.
     """
     properties = spec.properties
-    key_name = properties.key_name or spec.default_key_name
-    profile = properties.iam_instance_profile or spec.default_iam_instance_profile
-    creates_interface = any("SubnetId" in interface for interface in interfaces)
     tagged = ["instance", "volume"]
-    if creates_interface:
+    if any("SubnetId" in interface for interface in interfaces):  # the launch creates it
         tagged.append("network-interface")
     if option.is_spot:
         tagged.append("spot-instances-request")
     credit = properties.credit_specification if option.facts.is_burstable else None
-    weighting = type_options.weighting(properties)
+    weighting = properties.bandwidth_weighting
     optional = {
-        "KeyName": key_name,
-        "IamInstanceProfile": profile and {"Name": profile},
+        "KeyName": spec.key_name,
+        "IamInstanceProfile": spec.iam_instance_profile and {"Name": spec.iam_instance_profile},
         "MetadataOptions": camel_keys(spec.metadata_options),
         "InstanceMarketOptions": _market(option, properties),
         "CapacityReservationSpecification": _reservation(properties.capacity_reservation, option),
@@ -103,7 +100,9 @@ def arguments(
         "CreditSpecification": credit and credit.ec2_names,
         "EnclaveOptions": properties.enclave and {"Enabled": True},
         "HibernationOptions": properties.hibernation and {"Configured": True},
-        "NetworkPerformanceOptions": weighting and {"BandwidthWeighting": weighting},
+        "NetworkPerformanceOptions": weighting != "default"
+        and weighting
+        and {"BandwidthWeighting": weighting},
         "LaunchTemplate": spec.template and spec.template.argument,
     }
     optimized = {} if properties.ebs_optimized is None else {"EbsOptimized": properties.ebs_optimized}

@@ -1,35 +1,28 @@
 """The ranges of addresses of a managed network's subnet."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from ipaddress import IPv4Network, IPv6Network, ip_network
 from typing import Final
 
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.jsontext import Json
-from bosh_aws_cpi.model import KEPT_FIRST
-from bosh_aws_cpi.records import Record
+from bosh_aws_cpi.model import KEPT_FIRST, Subnet
 
 IpNetwork = IPv4Network | IPv6Network
 DEFAULT_BITS: Final = 24
 _IPV6_BITS: Final = 64
 
 
-class Taken(Record):
-    """An IPv4 range that a subnet has."""
-
-    range: str
-    subnet_id: str
-    since: str | None = None
-    """When the CPI created it, for a managed network's subnet of the same Director."""
-
-
-def check_range(wanted: IPv4Network, vpc_ranges: Sequence[str], taken: Sequence[Taken]) -> None:
+def check_range(
+    wanted: IPv4Network, vpc_ranges: Sequence[str], subnets: Sequence[Subnet], own: Mapping[str, str]
+) -> None:
     """Check that a subnet can have a range.
 
     Args:
         wanted: The range.
         vpc_ranges: The VPC's IPv4 ranges.
-        taken: The ranges of the VPC's subnets.
+        subnets: The VPC's subnets.
+        own: When the CPI created those of this Director's managed networks, by id.
 
     Raises:
         CloudError: The range is not in a range of the VPC, or overlaps a subnet, which the message names,
@@ -40,17 +33,19 @@ def check_range(wanted: IPv4Network, vpc_ranges: Sequence[str], taken: Sequence[
             f"network.range: {wanted} is not in a range of the VPC, which has {', '.join(vpc_ranges)}. "
             "Correct range, or add a CIDR block to the VPC"
         )
-    if overlapping := [each for each in taken if wanted.overlaps(IPv4Network(each.range))]:
+    with_range = [each for each in subnets if each.range]
+    if overlapping := [each for each in with_range if wanted.overlaps(IPv4Network(each.range))]:
         shown = ", ".join(f"{each.range} ({each.subnet_id})" for each in overlapping)
+        ids = [each.subnet_id for each in overlapping]
         message = f"network.range: {wanted} overlaps the range of another subnet: {shown}"
-        raise CloudError(". ".join([message, *(_remedy(each) for each in overlapping if each.since)]))
+        raise CloudError(". ".join([message, *(_remedy(name, own[name]) for name in ids if name in own)]))
 
 
-def _remedy(left: Taken) -> str:
+def _remedy(subnet_id: str, since: str) -> str:
     return (
-        f"An earlier call may have left {left.subnet_id}, created for this Director at {left.since}: "
+        f"An earlier call may have left {subnet_id}, created for this Director at {since}: "
         "if no network of the Director uses it, delete it with "
-        f"`aws ec2 delete-subnet --subnet-id {left.subnet_id}`. `cpi sweep` lists such subnets"
+        f"`aws ec2 delete-subnet --subnet-id {subnet_id}`. `cpi sweep` lists such subnets"
     )
 
 

@@ -25,10 +25,7 @@ def _warn(text: str) -> None:
 
 
 def of_request(
-    tags: Mapping[str, Any],
-    allowed: frozenset[str] = frozenset(),
-    denied: frozenset[str] = frozenset(),
-    warn: Callable[[str], None] = _warn,
+    tags: Mapping[str, Any], denied: frozenset[str] = frozenset(), warn: Callable[[str], None] = _warn
 ) -> dict[str, str]:
     """The tags that a request wants, as EC2 gets them, without keys of the CPI's own: a warning names those.
 
@@ -38,20 +35,19 @@ def of_request(
     Args:
         tags: The tags. Keys and values are cut to EC2's limits, null values dropped, booleans, numbers, lists
             and objects converted to JSON.
-        allowed: Own keys that this request may set.
         denied: Other keys that it may not set.
         warn: Gets the warning.
     """
     wanted = _format(tags)
-    allowed_tags = {key: value for key, value in without_own(wanted, allowed).items() if key not in denied}
-    if left_out := [ascii(key) for key in wanted if key not in allowed_tags]:
+    allowed = {key: value for key, value in without_own(wanted).items() if key not in denied}
+    if left_out := [ascii(key) for key in wanted if key not in allowed]:
         warn(f"Left out, because these tags are reserved for the CPI: {', '.join(left_out)}")
-    return allowed_tags
+    return allowed
 
 
-def without_own(tags: Mapping[str, str], allowed: frozenset[str] = frozenset()) -> dict[str, str]:
+def without_own(tags: Mapping[str, str]) -> dict[str, str]:
     """Tags without those that are, or look like, the CPI's own."""
-    return {key: value for key, value in tags.items() if key in allowed or not _is_own(key)}
+    return {key: value for key, value in tags.items() if not _is_own(key)}
 
 
 def _is_own(key: str) -> bool:

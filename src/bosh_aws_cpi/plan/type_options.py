@@ -1,19 +1,23 @@
 """The options that only some instance types support, and the requirements of hibernation."""
 
 from collections.abc import Iterator
+from typing import Final
 
 from bosh_aws_cpi.jsontext import Json
-from bosh_aws_cpi.model import MIB_PER_GIB, Image, InstanceTypeFacts, TypeOption
+from bosh_aws_cpi.model import MIB_PER_GIB, Image, InstanceTypeFacts
 from bosh_aws_cpi.plan import block_devices, ebs
 from bosh_aws_cpi.plan.block_devices import EPHEMERAL_NAME, TYPES, BlockDevices, root_device_name
 from bosh_aws_cpi.plan.disk_defaults import DiskDefaults
-from bosh_aws_cpi.properties.types import Problem
+from bosh_aws_cpi.properties.types import Problem, Review
 from bosh_aws_cpi.properties.vm import VmProperties
+
+_NEEDING_NOTHING: Final = (None, False, "default", "disabled", "prefer")
+"""Values of properties that every instance type supports: as if the property was not given."""
 
 
 def plan_type(
-    properties: VmProperties, image: Image, facts: InstanceTypeFacts, defaults: DiskDefaults
-) -> tuple[BlockDevices, list[Problem]]:
+    properties: VmProperties, image: Image, facts: InstanceTypeFacts, defaults: DiskDefaults, review: Review
+) -> BlockDevices:
     """Plan the block devices for an instance type, and find out why it can't be launched.
 
     Args:
@@ -21,17 +25,14 @@ def plan_type(
         image: The stemcell's AMI.
         facts: The instance type to launch; EC2 checks what is not known of it.
         defaults: The configuration's.
-
-    Returns:
-        The block devices, and the problems: EBS would refuse a disk, or the type lacks something that the
-        properties request.
+        review: Collects the problems, that EBS would refuse a disk, or that the type lacks something that the
+            properties request, and what is ignored.
     """
-    problems = []
+    problems = review.problems
     if properties.ebs_optimized and facts.ebs_optimized == "unsupported":
         text = f"ebs_optimized requested for instance type '{facts.name}' that can't be EBS-optimised"
         problems.append(Problem("ebs_optimized", text, TYPES))
-    devices, of_devices = block_devices.plan_devices(properties, image, facts, defaults)
-    problems += of_devices
+    devices = block_devices.plan_devices(properties, image, facts, defaults, review)
     credit = properties.credit_specification
     is_unlimited = credit is not None and credit.cpu_credits == "unlimited"
     if is_unlimited and properties.dedicated_host and facts.name.startswith("t3."):
@@ -40,12 +41,10 @@ def plan_type(
             "where EC2 launches it only with standard: use standard, or remove the property"
         )
         problems.append(Problem("credit_specification", text, ("dedicated_host", *TYPES)))
-    for name in requested_options(properties):
-        if name in facts.lacks:
-            problems.append(unsupported(name, facts))
+    problems += [unsupported(name, facts) for name in sorted(facts.lacks) if _is_requested(properties, name)]
     if properties.hibernation:
         problems += _of_hibernation(image, facts, devices)
-    return devices, problems
+    return devices
 
 
 def unsupported(name: str, facts: InstanceTypeFacts, whose: str = "") -> Problem:
@@ -77,25 +76,11 @@ def hibernation_warning(
     )
 
 
-def requested_options(properties: VmProperties) -> list[TypeOption]:
-    """The requested options."""
-    cpu = properties.cpu_options
-    wishes: dict[TypeOption, bool] = {
-        "cpu_options.nested_virtualization": cpu is not None and cpu.nested_virtualization == "enabled",
-        "cpu_options.amd_sev_snp": cpu is not None and cpu.amd_sev_snp == "enabled",
-        "bandwidth_weighting": weighting(properties) is not None,
-        "enclave": properties.enclave,
-        "hibernation": properties.hibernation,
-        "placement_partition": properties.placement_partition is not None,
-        "primary_ipv6": properties.primary_ipv6,
-        "spread": properties.spread is True,
-    }
-    return [name for name, is_asked in wishes.items() if is_asked]
-
-
-def weighting(properties: VmProperties) -> str | None:
-    """Return the bandwidth weighting to request; None for the default, which all types have."""
-    return None if properties.bandwidth_weighting == "default" else properties.bandwidth_weighting
+def _is_requested(properties: VmProperties, name: str) -> bool:
+    """Whether a VM needs an option; those of its networks are none of its properties."""
+    of_hash, _, key = name.rpartition(".")
+    holder = getattr(properties, of_hash) if of_hash else properties
+    return getattr(holder, key, None) not in _NEEDING_NOTHING
 
 
 def _of_hibernation(image: Image, facts: InstanceTypeFacts, devices: BlockDevices) -> Iterator[Problem]:

@@ -46,11 +46,6 @@ def _truth(value: object, info: ValidationInfo) -> bool:
     return is_true(value)
 
 
-def _as_string(value: object) -> object:
-    """A number where a string belongs, as YAML makes of an unquoted one."""
-    return str(value) if isinstance(value, int | float) and not isinstance(value, bool) else value
-
-
 def _as_whole(value: object) -> object:
     """A whole number also as a text, as variables give it, and as a float, as the Ruby release reads it."""
     if isinstance(value, str) and value.isascii() and value.isdecimal() and len(value) <= _LONGEST_NUMBER:
@@ -85,7 +80,8 @@ Value = TypeVar("Value")
 Location = tuple[str | int, ...]
 """The keys and indexes that lead to a value."""
 Truth = Annotated[bool, BeforeValidator(_truth)]
-Text = Annotated[str, BeforeValidator(_as_string), WithJsonSchema({"type": ["string", "number"]})]
+Text = Annotated[str, Field(coerce_numbers_to_str=True), WithJsonSchema({"type": ["string", "number"]})]
+"""A string, or a number, as YAML makes of an unquoted one."""
 Groups = Annotated[
     tuple[str, ...],
     BeforeValidator(_flat),
@@ -318,18 +314,13 @@ class Properties(BaseModel):
         remedy = f"did you mean {near}?" if near else "remove it"
         return PydanticCustomError(HASH_RULE, f"{UNKNOWN}: {remedy}")
 
-    @classmethod
-    def alternatives(cls) -> tuple[str, ...]:
-        """Properties of which exactly one is given: a method, since pydantic looks at every attribute."""
-        return ()
-
-    def not_chosen(self, key: str) -> "Iterator[Problem]":
-        """The problem that none of its `alternatives` is given, or several.
+    def not_chosen(self, key: str, *names: str) -> "Iterator[Problem]":
+        """The problem that not exactly one of these properties is given.
 
         Args:
             key: Where the hash stands in the cloud properties.
+            names: The properties.
         """
-        names = self.alternatives()
         if sum(getattr(self, name) is not None for name in names) != 1:
             yield Problem(key, f"cloud_properties.{key} must hold exactly one of: {', '.join(names)}")
 
@@ -371,8 +362,7 @@ class SentWhole(Closed):
     @property
     def ec2_names(self) -> Json:
         """The given properties under EC2's names."""
-        given = {name: getattr(self, name) for name in type(self).model_fields}
-        return camel_keys({name: value for name, value in given.items() if value is not None})
+        return camel_keys(self.model_dump(exclude_none=True))
 
 
 def camel_keys(options: Mapping[str, object]) -> Json:

@@ -272,14 +272,9 @@ class CapacityReservation(Properties):
     """* Kind of the reservations, for `instance_type` only: `capacity-block` or
     `interruptible-capacity-reservation`. Default: ordinary ones."""
 
-    @classmethod
-    def alternatives(cls) -> tuple[str, ...]:
-        """The ways to choose a reservation."""
-        return "id", "resource_group_arn", "preference"
-
     def problems(self) -> Iterator[Problem]:
         """Why create_vm refuses it: it must choose one way, and name the reservations of a market."""
-        yield from self.not_chosen("capacity_reservation")
+        yield from self.not_chosen("capacity_reservation", "id", "resource_group_arn", "preference")
         if self.market and self.preference:
             path = "cloud_properties.capacity_reservation"
             text = f"{path}.market needs {path}.id or {path}.resource_group_arn, not a preference"
@@ -294,11 +289,6 @@ class DedicatedHost(Properties):
     resource_group_arn: Annotated[str, _OF_RESOURCES] | None = None
     """ARN of a host resource group."""
 
-    @classmethod
-    def alternatives(cls) -> tuple[str, ...]:
-        """The ways to choose a host."""
-        return "id", "resource_group_arn"
-
 
 class LaunchTemplate(Properties):
     """``launch_template``: the template from which the VM is launched."""
@@ -312,14 +302,9 @@ class LaunchTemplate(Properties):
     version: Text = "$Default"
     """Number of a version, `$Latest` or `$Default`. Default: `$Default`."""
 
-    @classmethod
-    def alternatives(cls) -> tuple[str, ...]:
-        """The ways to name a template."""
-        return "id", "name"
-
     def problems(self) -> Iterator[Problem]:
         """Why create_vm refuses it: it must name one template, and one version."""
-        yield from self.not_chosen("launch_template")
+        yield from self.not_chosen("launch_template", "id", "name")
         if not re.fullmatch(r"\$Latest|\$Default|[1-9][0-9]*", self.version):
             text = "cloud_properties.launch_template.version must be a version's number, $Latest or $Default"
             yield Problem("launch_template.version", text)
@@ -428,7 +413,7 @@ class VmProperties(Properties):
             names = ", ".join(f"cloud_properties.{name}" for name in missing)
             yield Problem(missing[0], f"Missing properties: {names}. {HELP}", tuple(missing[1:]))
         if self.dedicated_host:
-            yield from self.dedicated_host.not_chosen("dedicated_host")
+            yield from self.dedicated_host.not_chosen("dedicated_host", "id", "resource_group_arn")
         if self.launch_template:
             yield from self.launch_template.problems()
         if self.capacity_reservation:
@@ -469,20 +454,9 @@ class VmProperties(Properties):
 
     def _excludes(self, key: str) -> bool:
         """Whether a property's value excludes others: by default every value except false."""
+        reservation = self.capacity_reservation
         if key == "capacity_reservation":
-            return self._is_reserved
+            return reservation is not None and reservation.preference not in {"open", "none"}
         if key == "capacity_reservation.market":
-            return self._is_in_block
+            return reservation is not None and reservation.market == "capacity-block"
         return self.tenancy == "dedicated" if key == "tenancy" else bool(getattr(self, key))
-
-    @property
-    def _is_reserved(self) -> bool:
-        """Whether the VM must run in a capacity reservation."""
-        reservation = self.capacity_reservation
-        return reservation is not None and reservation.preference not in {"open", "none"}
-
-    @property
-    def _is_in_block(self) -> bool:
-        """Whether it is launched in a capacity block."""
-        reservation = self.capacity_reservation
-        return reservation is not None and reservation.market == "capacity-block"

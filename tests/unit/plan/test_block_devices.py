@@ -8,7 +8,7 @@ from bosh_aws_cpi.model import Encryption, Image
 from bosh_aws_cpi.plan.block_devices import BlockDevices, plan_devices, root_device_name
 from bosh_aws_cpi.plan.disk_defaults import DiskDefaults
 from bosh_aws_cpi.plan.instance_types import static_facts
-from bosh_aws_cpi.properties.types import refuse
+from bosh_aws_cpi.properties.types import Review, refuse
 from bosh_aws_cpi.properties.vm import VmProperties
 from bosh_aws_cpi.properties.vm_disks import EphemeralDisk, RootDisk
 
@@ -20,11 +20,17 @@ ENCRYPTED = Encryption(encrypted=True, kms_key_arn=KEY)
 
 def plan(default: Encryption = PLAIN, instance_type: str = "m5.large", **given: Any) -> BlockDevices:
     """Plan the devices of a VM with these disks."""
+    return plan_and_review(default, instance_type, **given)[0]
+
+
+def plan_and_review(default: Encryption, instance_type: str, **given: Any) -> tuple[BlockDevices, Review]:
+    """Plan the devices, and collect what is ignored."""
     image = Image("ami-1", "/dev/xvda", "hvm", "x86_64", ["/dev/xvda", "/dev/sdb"], ["snap-1"])
     properties = VmProperties.model_validate({"instance_type": "t3.nano", "availability_zone": "z", **given})
-    devices, problems = plan_devices(properties, image, static_facts(instance_type), DiskDefaults(default))
-    refuse(problems)
-    return devices
+    facts, review = static_facts(instance_type), Review()
+    devices = plan_devices(properties, image, facts, DiskDefaults(default), review)
+    refuse(review.problems)
+    return devices, review
 
 
 def ephemeral(**ebs: Any) -> dict[str, Any]:
@@ -81,9 +87,9 @@ def test_ephemeral_disk(disk: dict[str, Any], default: Encryption, expected: dic
 )
 def test_root_disk(disk: dict[str, Any], expected: dict[str, Any], left_out: list[str]) -> None:
     """The root disk is as its properties say; what its type does not take is left out and named."""
-    found = plan(root_disk=disk)
-    assert found == BlockDevices([ephemeral(), root(**expected)], "/dev/sdb", [], found.ignored)
-    assert [each.text.removeprefix("Ignored: ") for each in found.ignored] == left_out
+    found, review = plan_and_review(PLAIN, "m5.large", root_disk=disk)
+    assert found == BlockDevices([ephemeral(), root(**expected)], "/dev/sdb", [])
+    assert [each.text.removeprefix("Ignored: ") for each in review.ignored] == left_out
 
 
 @pytest.mark.parametrize(

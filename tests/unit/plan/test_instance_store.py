@@ -9,7 +9,7 @@ from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.model import Encryption, Image, InstanceTypeFacts
 from bosh_aws_cpi.plan.block_devices import BlockDevices, plan_devices
 from bosh_aws_cpi.plan.disk_defaults import DiskDefaults
-from bosh_aws_cpi.properties.types import refuse
+from bosh_aws_cpi.properties.types import Review, refuse
 from bosh_aws_cpi.properties.vm import VmProperties
 
 PLAIN = Encryption()
@@ -24,8 +24,8 @@ def plan(
     """Plan the devices of a VM of this type, with these properties."""
     image = Image("ami-1", "", kind, "x86_64", [], ["snap-1"])
     properties = VmProperties.model_validate({"instance_type": "t3.nano", "availability_zone": "z", **given})
-    devices, problems = plan_devices(properties, image, facts, DiskDefaults(default))
-    refuse(problems)
+    devices = plan_devices(properties, image, facts, DiskDefaults(default), review := Review())
+    refuse(review.problems)
     return devices
 
 

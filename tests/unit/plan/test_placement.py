@@ -2,7 +2,6 @@
 
 import pytest
 
-from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.model import Subnet, Volume
 from bosh_aws_cpi.plan import placement
 
@@ -22,7 +21,9 @@ def test_zones_that_differ(vm: str, disk_zones: list[str], message: str) -> None
         Volume(f"vol-{number}", "available", zone, {}, 1, "gp3", encrypted=False)
         for number, zone in enumerate(disk_zones)
     ]
-    (found,) = placement.zone_problems("net", [Subnet("subnet-1", "vpc-1", "a")], vm, disks)
+    (found,) = placement.zone_problems(
+        "net", [Subnet("subnet-1", "vpc-1", "a")], vm, disks, is_any_zone=False
+    )
     assert found.text.startswith(f"can't use multiple availability zones: {message}")
     assert (found.key, found.beside) == ("networks.net.cloud_properties.subnet", ("availability_zone",))
 
@@ -30,5 +31,5 @@ def test_zones_that_differ(vm: str, disk_zones: list[str], message: str) -> None
 def test_several_vpcs() -> None:
     """Subnets of several VPCs are refused, each with its own."""
     subnets = [Subnet(f"subnet-{vpc_id}", vpc_id, "a") for vpc_id in ("vpc-b", "vpc-a")]
-    with pytest.raises(CloudError, match=r"vpc-b, vpc-a.*'subnet-vpc-b' is in vpc-b"):
-        placement.one_vpc(subnets)
+    (found,) = placement.vpc_problems(subnets)
+    assert "vpc-b, vpc-a. 'subnet-vpc-b' is in vpc-b, " in found.text

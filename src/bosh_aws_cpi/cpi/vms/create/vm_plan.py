@@ -97,7 +97,7 @@ def plan_vm(
     Returns:
         The plan; None if there is a problem, or if a fact is missing.
     """
-    place = _place(wanted, facts, review)
+    zone, subnets = wanted.properties.availability_zone, _subnets(wanted, facts, review)
     options = _options(wanted, facts, review)
     if facts.template is not None:
         review.problems += template_problems(facts.template)
@@ -106,12 +106,12 @@ def plan_vm(
         "tags",
         lambda: tag_plan.at_launch(wanted.tags, records, lambda text: review.ignore("tags", text)),
     )
-    if review.problems or place is None or not options or tags is None:
+    if review.problems or zone is None or subnets is None or not options or tags is None:
         return None
     plan = VmPlan(
         spec=_spec(config, wanted.replace(tags=tags), facts),
         settings_input=_settings_input(config, wanted, facts),
-        options=in_subnets(options, place.subnets, place.zone),
+        options=in_subnets(options, subnets, zone),
         nic_plans=wanted.nic_plans,
         creates_nics_first=nics.are_created_first(wanted.networks),
         group_ids=facts.group_ids,
@@ -124,11 +124,12 @@ def plan_vm(
 
 
 def _spec(config: CpiConfig, wanted: WantedVm, facts: VmFacts) -> InstanceSpec:
+    aws, properties = config.aws, wanted.properties
     return InstanceSpec(
         ami_id=facts.image.ami_id,
-        properties=wanted.properties,
-        default_key_name=config.aws.default_key_name,
-        default_iam_instance_profile=config.aws.default_iam_instance_profile,
+        properties=properties,
+        key_name=properties.key_name or aws.default_key_name,
+        iam_instance_profile=properties.iam_instance_profile or aws.default_iam_instance_profile,
         metadata_options=wanted.metadata_options,
         tags=wanted.tags,
         spread=facts.spread,
@@ -183,9 +184,7 @@ def _devices(
     properties, image = wanted.properties, facts.image
     key = "instance_type" if of_type.name == properties.instance_type else "instance_type_fallbacks"
     review.attempt(key, lambda: instance_types.check_image(image, of_type))
-    devices, problems = type_options.plan_type(properties, image, of_type, defaults)
-    review.problems += problems
-    review.ignored += devices.ignored
+    devices = type_options.plan_type(properties, image, of_type, defaults, review)
     if any(plan.options for plan in wanted.nic_plans):
         review.problems += interface_options.problems_of_type(wanted.nic_plans, of_type)
     if text := type_options.hibernation_warning(properties, image, of_type, devices):
@@ -193,21 +192,15 @@ def _devices(
     return devices
 
 
-class _VmPlace(Record):
-    """The zone and subnets of a VM."""
+def _subnets(wanted: WantedVm, facts: VmFacts, review: Review) -> Mapping[str, str] | None:
+    """Check the zones of the VM's subnets and disks.
 
-    zone: str
-    subnets: Mapping[str, str]
-    """The zones of the first interface's subnets, by id, in the order in which to try them; empty if its
-    network has only one subnet.
-
-    It must not depend on what changes in AWS: a retry after a kill must begin with the same launch, and so
-    with the same client token, while DescribeInstances does not show the first call's instance yet.
+    Returns:
+        The zones of the first interface's subnets, by id, in the order in which to try them; empty if its
+        network has only one subnet. None if a subnet is not known. The order must not depend on what changes
+        in AWS: a retry after a kill must begin with the same launch, and so with the same client token, while
+        DescribeInstances does not show the first call's instance yet.
     """
-
-
-def _place(wanted: WantedVm, facts: VmFacts, review: Review) -> _VmPlace | None:
-    """Find the zone that all of the VM's subnets and disks must share; None if a subnet is not known."""
     known_subnets, plans, leaves_zone = facts.subnets, wanted.nic_plans, wanted.properties.zone_fallback
     if known_subnets is None or not plans:
         return None
@@ -233,12 +226,11 @@ def _place(wanted: WantedVm, facts: VmFacts, review: Review) -> _VmPlace | None:
     usable = {subnet_id: place for subnet_id, place in zones.items() if disk_zones <= {place}}
     unusable_disks = [] if leaves_zone and usable else facts.disks
     vm_zone = wanted.properties.availability_zone
-    if review.attempt("networks", lambda: placement.one_subnet_zone(ordered)) is not None and vm_zone:
-        review.problems += placement.zone_problems(
-            first.networks[0], ordered, vm_zone, unusable_disks, is_any_zone=leaves_zone
-        )
-    review.attempt("networks", lambda: placement.one_vpc(ordered))
-    return _VmPlace(vm_zone, usable if first.fallback_subnets else {}) if vm_zone else None
+    review.problems += placement.zone_problems(
+        first.networks[0], ordered, vm_zone, unusable_disks, is_any_zone=leaves_zone
+    )
+    review.problems += placement.vpc_problems(ordered)
+    return usable if first.fallback_subnets else {}
 
 
 def _check_size(plan: VmPlan, *, is_registry_used: bool) -> None:
