@@ -101,12 +101,12 @@ class InstanceTypeFacts(Record):
     """The number of disks of the instance store."""
     store_gib: int = 0
     """The size of each disk of the instance store, in GiB."""
+    store_is_nvme: bool = False
+    """Whether these disks are NVMe: EC2 attaches NVMe disks without a mapping; the guest numbers them."""
     max_ebs_attachments: int = 0
     """The maximum number of volumes, including the root disk; 0 when not known."""
     ebs_cards: int = 1
     """The number of EBS cards."""
-    store_is_nvme: bool = False
-    """Whether these disks are NVMe: EC2 attaches NVMe disks without a mapping; the guest numbers them."""
     memory_mib: int = 0
     """The memory in MiB; 0 when not known."""
     network_cards: int = 0

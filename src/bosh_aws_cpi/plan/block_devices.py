@@ -69,7 +69,7 @@ def plan_devices(
         size = default if merged.size is None else gib(merged.size)
         ephemeral = _device(EPHEMERAL_NAME, merged, size, encryptions["ephemeral_disk"][1])
         also = TYPES if merged.size is None else ()
-        review.problems += ebs.problems(_volume(merged, size), "ephemeral disk", origin, also)
+        review.problems += ebs.problems(ebs.of_vm(merged, size), "ephemeral disk", origin, also)
     raw = _raw_names(image, facts) if properties.raw_instance_storage else []
     # EC2 attaches NVMe instance stores by itself.
     mapped = [] if facts.store_is_nvme else raw
@@ -146,7 +146,7 @@ def _root(
         size = None  # the AMI is not known, and may raise it: see `DiskDefaults.for_image`
     elif size is None:
         size = image.root_gib or None
-    review.problems += ebs.problems(_volume(disk, size).replace(is_root=True), "root disk", origin)
+    review.problems += ebs.problems(ebs.of_vm(disk, size), "root disk", origin)
     if own.size is not None and gib(own.size) < (least := image.root_gib):
         # EC2 API reference, EbsBlockDevice: a volume is at least as large as its snapshot.
         text = (
@@ -162,10 +162,6 @@ def _device(name: str, disk: RootDisk | EphemeralDisk, size: int | None, encrypt
     given = {key: value for key, value in figures.items() if value is not None}
     volume = {"VolumeType": disk.type, "DeleteOnTermination": True, **given, **encryption.arguments()}
     return {"DeviceName": name, "Ebs": volume}
-
-
-def _volume(disk: RootDisk | EphemeralDisk, size: int | None) -> ebs.EbsVolume:
-    return ebs.EbsVolume(disk.type, disk.iops, disk.throughput, size)
 
 
 def _raw_names(image: Image, facts: InstanceTypeFacts) -> Sequence[str]:

@@ -80,10 +80,6 @@ class DiskDefaults(Record):
         """A VM's ephemeral disk with the defaults, but its own encryption, and where its properties stand."""
         return _merged(own, self.ephemeral_disk, _OWN_EPHEMERAL, _EPHEMERAL)
 
-    def root_encryption(self, own: RootDisk) -> Encryption:
-        """The encryption of a VM's root disk; ``aws.encrypted`` has no part in it."""
-        return own.encryption(self.root_disk.encryption(Encryption(), _ROOT), _OWN_ROOT)
-
     def ephemeral_encryption(self, own: EphemeralDisk) -> Encryption:
         """The encryption of a VM's ephemeral disk."""
         return own.encryption(self.ephemeral_disk.encryption(self.encryption, _EPHEMERAL), _OWN_EPHEMERAL)
@@ -91,10 +87,12 @@ class DiskDefaults(Record):
     def encryptions(
         self, root_disk: RootDisk, ephemeral_disk: EphemeralDisk
     ) -> dict[str, tuple[Encryptable, Encryption]]:
-        """The properties and the encryption of a VM's volumes, by the name of the property."""
-        disks: dict[str, tuple[Encryptable, Encryption]] = {
-            "root_disk": (root_disk, self.root_encryption(root_disk))
-        }
+        """The properties and the encryption of a VM's volumes, by the name of the property.
+
+        ``aws.encrypted`` has no part in the encryption of the root disk.
+        """
+        of_root = root_disk.encryption(self.root_disk.encryption(Encryption(), _ROOT), _OWN_ROOT)
+        disks: dict[str, tuple[Encryptable, Encryption]] = {"root_disk": (root_disk, of_root)}
         if not (ephemeral_disk.use_root_disk or ephemeral_disk.use_instance_storage):
             disks["ephemeral_disk"] = (ephemeral_disk, self.ephemeral_encryption(ephemeral_disk))
         return disks
@@ -113,12 +111,11 @@ def _read(model: type[Disk], given: Json, path: str, what: str) -> Disk:
         raise PropertyError(Problem(wrong, f"{wrong} is unknown: a default is one of {', '.join(keys)}"))
     disk = read_properties(model, {key: value for key, value in given.items() if value is not None}, path)
     if disk.model_fields_set:  # not the size, which the AMI or the VM may raise: the VM's disk is checked
-        if isinstance(disk, RootDisk | EphemeralDisk):
-            is_root = isinstance(disk, RootDisk)
-            volume = ebs.EbsVolume(disk.type, disk.iops, disk.throughput, is_root=is_root)
-        else:
+        if isinstance(disk, DiskProperties):
             refuse(each.replace(key=f"{path}.{each.key}") for each in disk.problems(path))
             volume = ebs.of_disk(disk, None)
+        else:
+            volume = ebs.of_vm(disk, None)
         refuse(ebs.problems(volume, what, ebs.Origin(path)))
     return disk
 

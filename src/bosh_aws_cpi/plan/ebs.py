@@ -15,6 +15,7 @@ from bosh_aws_cpi.jsontext import Json
 from bosh_aws_cpi.model import MIB_PER_GIB, Encryption, gib
 from bosh_aws_cpi.properties.disk import DiskProperties
 from bosh_aws_cpi.properties.types import Problem
+from bosh_aws_cpi.properties.vm_disks import EphemeralDisk, RootDisk
 from bosh_aws_cpi.records import Record
 
 
@@ -131,6 +132,12 @@ def of_disk(properties: DiskProperties, size_gib: int | None) -> EbsVolume:
         limits = limits_of(properties.type)
         iops = max(min(ratio * size_gib, limits.most_iops), limits.least_iops or 0)
     return EbsVolume(properties.type, iops, properties.throughput, size_gib, ratio, is_persistent=True)
+
+
+def of_vm(disk: RootDisk | EphemeralDisk, size_gib: int | None) -> EbsVolume:
+    """The volume of a VM's disk."""
+    is_root = isinstance(disk, RootDisk)
+    return EbsVolume(disk.type, disk.iops, disk.throughput, size_gib, is_root=is_root)
 
 
 class Refusal(Record):

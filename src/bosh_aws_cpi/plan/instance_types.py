@@ -35,20 +35,9 @@ DEFAULT_EPHEMERAL_GIB = 10
 
 def tabled_facts(name: str) -> InstanceTypeFacts | None:
     """The facts about a type from the built-in table; None for a type that it lacks."""
-    if (row := type_table.facts(name)) is None:
+    if (row := type_table.row(name)) is None:
         return None
-    return InstanceTypeFacts(
-        name,
-        ebs_needs_nvme_path=row[1],
-        architectures=frozenset(row[0].split()),
-        ebs_optimized=row[2],
-        is_burstable=row[3],
-        store_disks=row[4],
-        store_gib=row[5],
-        store_is_nvme=row[6],
-        max_ebs_attachments=row[7],
-        ebs_cards=row[8],
-    )
+    return InstanceTypeFacts(name, row[1], frozenset(row[0].split()), *row[2:])  # in the order of the fields
 
 
 def static_facts(name: str) -> InstanceTypeFacts:

@@ -91,7 +91,7 @@ def problems_of_type(plans: Sequence[NicPlan], facts: InstanceTypeFacts) -> Iter
         asking = [plan.networks[0] for plan in plans if key in plan.options]
         if name in facts.lacks and asking:
             text = unsupported(name, facts, f" of network '{asking[0]}'").text
-            yield Problem(*TYPES[:1], text, (*TYPES[1:], f"networks.{asking[0]}.cloud_properties.{name}"))
+            yield _problem(text, f"networks.{asking[0]}.cloud_properties.{name}")
     last = max(plans, key=lambda plan: plan.card_index)
     if (card := last.card_index) >= facts.network_cards > 0:
         text = (
@@ -99,8 +99,7 @@ def problems_of_type(plans: Sequence[NicPlan], facts: InstanceTypeFacts) -> Iter
             f"instance type '{facts.name}' is {facts.network_cards - 1}: use another card, or other types "
             "(including fallbacks)"
         )
-        key = f"networks.{last.networks[0]}.cloud_properties.network_card_index"
-        yield Problem(*TYPES[:1], text, (*TYPES[1:], key))
+        yield _problem(text, f"networks.{last.networks[0]}.cloud_properties.network_card_index")
     for plan in plans:
         card, kind = plan.card_index, plan.options.get("InterfaceType", "interface")
         taken = [each.split()[1] for each in facts.card_interfaces if each.startswith(f"{card} ")]
@@ -111,5 +110,9 @@ def problems_of_type(plans: Sequence[NicPlan], facts: InstanceTypeFacts) -> Iter
                 "network_card_index, or other types (including fallbacks)"
             )
             path = f"networks.{plan.networks[0]}.cloud_properties"
-            keys = (f"{path}.interface_type", f"{path}.network_card_index")
-            yield Problem(*TYPES[:1], text, (*TYPES[1:], *keys))
+            yield _problem(text, f"{path}.interface_type", f"{path}.network_card_index")
+
+
+def _problem(text: str, *keys: str) -> Problem:
+    """An instance type is to blame, and its fallbacks and these properties have a part."""
+    return Problem(*TYPES[:1], text, (*TYPES[1:], *keys))

@@ -3,7 +3,6 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
-from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.model import NicPlan, Subnet, Volume
 from bosh_aws_cpi.properties.network import NetworkCloudProperties
 from bosh_aws_cpi.properties.types import Problem
@@ -88,17 +87,14 @@ def _with_zones(resources: Sequence[Subnet | Volume]) -> str:
     return ", ".join(dict.fromkeys(f"'{one}' is in {zone}" for one, zone in zip(ids, zones, strict=True)))
 
 
-def check_leaving(plan: NicPlan) -> None:
-    """Check that a VM with ``zone_fallback`` and this first interface can be in another zone.
-
-    Raises:
-        CloudError: It can't.
-    """
+def leaving_problems(plan: NicPlan) -> Iterator[Problem]:
+    """Why a VM with ``zone_fallback`` and this first interface can't be in another zone."""
     if not plan.fallback_subnets:
-        raise CloudError(
+        text = (
             f"zone_fallback needs subnet_fallbacks: network '{plan.group}' has none. Give the VM a dynamic "
             "network whose subnet_fallbacks are in other zones, or remove zone_fallback"
         )
+        yield Problem("zone_fallback", text)
 
 
 def subnet_problems(

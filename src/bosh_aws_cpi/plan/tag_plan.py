@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.jsontext import Json, encode, type_name
@@ -18,6 +18,11 @@ from bosh_aws_cpi.tag_names import (
     fold,
     records_target,
 )
+
+if TYPE_CHECKING:
+    from bosh_aws_cpi.config.cpi_config import CpiConfig
+    from bosh_aws_cpi.properties.disk import DiskProperties
+    from bosh_aws_cpi.properties.types import Review
 
 
 def _warn(text: str) -> None:
@@ -189,20 +194,21 @@ SHUTDOWN_TAG = "bosh_skip_os_shutdown"
 """On a VM: its cloud property, which delete_vm does not get."""
 
 
-def of_vm(environment: Json | None, own: object, warn: Callable[[str], None] = _warn) -> dict[str, str]:
+def of_vm(environment: Json | None, own: object, review: "Review") -> dict[str, str]:
     """The tags of create_vm's environment, ``bosh.tags``, and those of the VM's cloud properties, which win.
 
     Args:
         environment: create_vm's.
         own: The cloud property ``tags``.
-        warn: Gets a warning that names tags which are left out.
+        review: Collects what is ignored.
 
     Raises:
         CloudError: They are no hashes.
     """
     bosh = (environment or {}).get("bosh")
     of_director = check_hash(bosh.get("tags")) if isinstance(bosh, dict) else {}
-    return of_request({**of_director, **check_hash(own)}, warn=warn)
+    wanted = {**of_director, **check_hash(own)}
+    return of_request(wanted, warn=lambda text: review.ignore("tags", text))
 
 
 def of_shutdown(*, is_skipped: bool | None) -> dict[str, str]:
@@ -229,30 +235,21 @@ def skips_shutdown(tags: Mapping[str, str], *, default: bool) -> bool:
     return {"true": True, "false": False}.get(tags.get(SHUTDOWN_TAG, ""), default)
 
 
-def of_disk(
-    name: str | None,
-    tags: object,
-    director_uuid: str | None,
-    common: Mapping[str, str],
-    warn: Callable[[str], None] = _warn,
-) -> dict[str, str]:
-    """The tags of a new disk, without its call's: those of its cloud properties, and its origin.
+def of_disk(properties: "DiskProperties", config: "CpiConfig", review: "Review") -> dict[str, str]:
+    """The tags of a new disk, without its call's: ``aws.tags``, its cloud properties', and its origin.
 
     Args:
-        name: The cloud property ``name``: the tag ``Name``, unless the tags have one.
-        tags: The cloud property ``tags``, without those with which the Director shows that it uses a disk.
-        director_uuid: The UUID of the request's Director; None when the request has none.
-        common: ``aws.tags``; all others win.
-        warn: Gets a warning that names tags which are left out.
+        properties: The disk's. Its name is the tag ``Name``, unless its tags have one. Those with which the
+            Director shows that it uses a disk are left out.
+        config: The configuration.
+        review: Collects what is ignored.
 
     Raises:
         CloudError: The ``tags`` are not a hash, or EC2 would refuse them.
     """
-    tags_of_disk = {
-        **common,
-        **of_request({"Name": name or None, **check_hash(tags)}, denied=DISK_METADATA, warn=warn),
-        **of_origin(director_uuid),
-    }
+    wanted = {"Name": properties.name or None, **check_hash(properties.tags)}
+    own = of_request(wanted, denied=DISK_METADATA, warn=lambda text: review.ignore("tags", text))
+    tags_of_disk = {**config.aws.tags, **own, **of_origin(config.director_uuid)}
     check_for_ec2({**tags_of_disk, CALL_TAG: ""})
     return tags_of_disk
 

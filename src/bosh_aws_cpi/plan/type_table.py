@@ -47,12 +47,12 @@ def names() -> list[str]:
     return [name for row in _rows("[") for name in row[_NAMES].split()]
 
 
-def facts(name: str) -> Row | None:
+def row(name: str) -> Row | None:
     """Return the facts about a type; None if the table lacks the type."""
-    for row in _rows(name):
+    for found in _rows(name):
         # A part of a name has been found, too, as has "m5.large m5a.large".
-        if name in row[_NAMES].split():
-            return tuple(row[_ARCHITECTURES:_VCPUS])
+        if name in found[_NAMES].split():
+            return tuple(found[_ARCHITECTURES:_VCPUS])
     return None
 
 

@@ -12,6 +12,8 @@ from bosh_aws_cpi.records import Record
 class Change(Record):
     """How a volume becomes what create_disk would create."""
 
+    volume: Volume
+    """The current volume."""
     in_place: Json
     """ModifyVolume's arguments; empty if no figure differs."""
     by_copy: Json
@@ -63,6 +65,7 @@ def change(
     if obstacle is None and differing:
         obstacle = _obstacle_of_type(volume, properties.type)
     return Change(
+        volume,
         differing,
         {**figures, **of_copy.arguments()},
         obstacle,

@@ -289,6 +289,10 @@ class DedicatedHost(Properties):
     resource_group_arn: Annotated[str, _OF_RESOURCES] | None = None
     """ARN of a host resource group."""
 
+    def problems(self) -> Iterator[Problem]:
+        """Why create_vm refuses it: it must name the host one way."""
+        return self.not_chosen("dedicated_host", "id", "resource_group_arn")
+
 
 class LaunchTemplate(Properties):
     """``launch_template``: the template from which the VM is launched."""
@@ -412,14 +416,13 @@ class VmProperties(Properties):
         if missing := [name for name in REQUIRED if not getattr(self, name)]:
             names = ", ".join(f"cloud_properties.{name}" for name in missing)
             yield Problem(missing[0], f"Missing properties: {names}. {HELP}", tuple(missing[1:]))
-        if self.dedicated_host:
-            yield from self.dedicated_host.not_chosen("dedicated_host", "id", "resource_group_arn")
-        if self.launch_template:
-            yield from self.launch_template.problems()
-        if self.capacity_reservation:
-            yield from self.capacity_reservation.problems()
-        if self.cpu_options:
-            yield from self.cpu_options.problems()
+        for given in (
+            self.dedicated_host,
+            self.launch_template,
+            self.capacity_reservation,
+            self.cpu_options,
+        ):
+            yield from given.problems() if given else ()
         for one, other in NEEDS:
             if getattr(self, one) and not getattr(self, other):
                 yield Problem(one, f"cloud_properties.{one} needs {other}", (other,))

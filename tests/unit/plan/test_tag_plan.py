@@ -7,7 +7,10 @@ import pytest
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.model import Encryption
 from bosh_aws_cpi.plan import tag_plan
+from bosh_aws_cpi.properties.disk import DiskProperties
+from bosh_aws_cpi.properties.types import Review
 from bosh_aws_cpi.tag_names import OWN_KEYS
+from tests.unit.config.parsing import parse
 
 
 @pytest.mark.parametrize(
@@ -54,12 +57,16 @@ def test_for_metadata() -> None:
 )
 def test_of_disk(name: str | None, given: object, expected: dict[str, str]) -> None:
     """A disk's name is its tag Name, unless the tags say otherwise."""
-    assert tag_plan.of_disk(name, given, None, {}) == expected
+    properties = DiskProperties.parse({"name": name, "tags": given})
+    assert tag_plan.of_disk(properties, parse(), Review()) == expected
 
 
 def test_tags_of_a_wrong_type() -> None:
     """Tags that are no hash are refused by their type."""
-    for check in (tag_plan.check_hash, lambda value: tag_plan.of_vm({"bosh": {"tags": value}}, None)):
+    for check in (
+        tag_plan.check_hash,
+        lambda value: tag_plan.of_vm({"bosh": {"tags": value}}, None, Review()),
+    ):
         with pytest.raises(CloudError, match="'tags': expected a Hash but got Array"):
             check([])
 
@@ -75,7 +82,7 @@ def test_tags_of_a_wrong_type() -> None:
 )
 def test_tags_of_the_environment(environment: dict[str, Any] | None, expected: dict[str, Any]) -> None:
     """The Director's tags are read from env.bosh.tags, if that is there."""
-    assert tag_plan.of_vm(environment, None) == expected
+    assert tag_plan.of_vm(environment, None, Review()) == expected
 
 
 @pytest.mark.parametrize(

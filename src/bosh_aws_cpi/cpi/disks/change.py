@@ -20,12 +20,11 @@ from bosh_aws_cpi.cpi.undo import Undo, run_with_undo
 from bosh_aws_cpi.errors import CloudError, NotSupported
 from bosh_aws_cpi.jsontext import Json
 from bosh_aws_cpi.log import logger
-from bosh_aws_cpi.model import Volume
 from bosh_aws_cpi.plan import ebs, tag_plan, volume_changes
 from bosh_aws_cpi.plan.disk_defaults import with_persistent_defaults
+from bosh_aws_cpi.plan.volume_changes import Change
 from bosh_aws_cpi.properties.disk import DiskProperties
 from bosh_aws_cpi.properties.types import refuse
-from bosh_aws_cpi.records import Record
 
 
 def resize_disk(cloud: Cloud, disk_cid: str, new_size: int) -> None:
@@ -93,9 +92,9 @@ def update_disk(cloud: Cloud, disk_cid: str, new_size: int, cloud_properties: Js
     obstacle = change.obstacle or _change_in_place(cloud, disk_cid, change.in_place)
     if obstacle is None:
         return None
-    wanted = _Copy(volume, change.by_copy, obstacle, change.key_text)
+    wanted = change.replace(obstacle=obstacle)
     if volume.attachments:
-        raise wanted.refusal("it is attached")
+        raise _refusal(wanted, "it is attached")
     return run_with_undo(cloud.undo, lambda undo: _replace(cloud, wanted, undo))
 
 
@@ -111,46 +110,34 @@ def _change_in_place(cloud: Cloud, disk_cid: str, arguments: Json) -> str | None
     return None
 
 
-class _Copy(Record):
-    """A copy that becomes the disk, because EBS can't change its volume in place."""
-
-    volume: Volume
-    """The volume to copy."""
-    arguments: Json
-    """CopyVolumes' figures and encryption."""
-    why: str
-    """Why the volume can't be changed in place, as a sentence."""
-    key_text: str
-    """The KMS key that encrypts the copy, as `Encryption.key_text` shows it."""
-
-    def refusal(self, reason: str) -> NotSupported:
-        """The error if a copy is not possible either: the Director then copies the data."""
-        return NotSupported(
-            f"{self.why}. A copy can't replace it either: {add_keys(reason, [self.key_text])}"
-        )
+def _refusal(wanted: Change, reason: str) -> NotSupported:
+    """The error if a copy is not possible either: the Director then copies the data."""
+    text = add_keys(reason, [wanted.key_text])
+    return NotSupported(f"{wanted.obstacle}. A copy can't replace it either: {text}")
 
 
-def _replace(cloud: Cloud, wanted: _Copy, undo: Undo) -> str:
+def _replace(cloud: Cloud, wanted: Change, undo: Undo) -> str:
+    """Copy the volume, because EBS can't change it in place; the copy becomes the disk."""
     old = wanted.volume.disk_cid
     try:
         copy_cid = _copy(cloud, wanted, undo)
         volumes.wait_until_available(cloud.ec2, copy_cid)
     except volumes.VolumeNotCreated as error:
-        raise wanted.refusal(error.message) from error
+        raise _refusal(wanted, error.message) from error
     _link(cloud, wanted, copy_cid, undo)
     if volumes.find(cloud.ec2, old).attachments:  # the copy may lack data that is written on it
-        raise wanted.refusal("it was attached in the meantime")
+        raise _refusal(wanted, "it was attached in the meantime")
     return copy_cid
 
 
-def _copy(cloud: Cloud, wanted: _Copy, undo: Undo) -> str:
+def _copy(cloud: Cloud, wanted: Change, undo: Undo) -> str:
     """Retry CopyVolumes until EBS accepts one more copy in the region."""
     old, call = wanted.volume.disk_cid, str(uuid.uuid4())
     copied = tag_plan.of_volume_copy(wanted.volume, cloud.config.director_uuid, call)
     specifications = tag_plan.specifications(
         tag_plan.with_common_tags(cloud.config.aws.tags, copied), "volume"
     )
-    arguments = {**wanted.arguments, **specifications, "ClientToken": call}
+    arguments = {**wanted.by_copy, **specifications, "ClientToken": call}
     mark = (tag_plan.CALL_TAG, call)
 
     def create() -> str:
@@ -165,10 +152,10 @@ def _copy(cloud: Cloud, wanted: _Copy, undo: Undo) -> str:
     except ClientError as error:
         if is_transient(error) and not errors.COPY_LIMIT_REACHED(error):
             raise
-        raise wanted.refusal(describe_error(error) + _quota(error) + _permission(error)) from error
+        raise _refusal(wanted, describe_error(error) + _quota(error) + _permission(error)) from error
 
 
-def _link(cloud: Cloud, wanted: _Copy, copy_cid: str, undo: Undo) -> None:
+def _link(cloud: Cloud, wanted: Change, copy_cid: str, undo: Undo) -> None:
     """Tag the old volume with its copy's id, and with the Director's UUID, so that `cpi sweep` lists it."""
     old = wanted.volume.disk_cid
     link = {**tag_plan.of_origin(cloud.config.director_uuid), tag_plan.REPLACED_BY_TAG: copy_cid}
@@ -187,7 +174,7 @@ def _link(cloud: Cloud, wanted: _Copy, copy_cid: str, undo: Undo) -> None:
     except ClientError as error:
         if not (errors.TAG_REFUSED(error) or errors.UNAUTHORIZED(error)):
             raise
-        raise wanted.refusal(describe_error(error) + _permission(error)) from error
+        raise _refusal(wanted, describe_error(error) + _permission(error)) from error
 
 
 def _quota(error: ClientError) -> str:

@@ -89,20 +89,10 @@ def parse(config: CpiConfig, size: int, cloud_properties: Json, review: Review) 
     properties, origin, default = with_persistent_defaults(own, config.aws)
     volume = ebs.of_disk(properties, size_gib)
     review.problems += ebs.problems(volume, "disk", origin)
-    tags = review.attempt("tags", lambda: _tags(config, properties, review)) or {}
+    tags = review.attempt("tags", lambda: tag_plan.of_disk(properties, config, review)) or {}
     encryption = properties.encryption(default)
     review_key(properties, encryption, review)
     return WantedDisk(properties, volume, encryption, tags)
-
-
-def _tags(config: CpiConfig, properties: DiskProperties, review: Review) -> dict[str, str]:
-    return tag_plan.of_disk(
-        properties.name,
-        properties.tags,
-        config.director_uuid,
-        config.aws.tags,
-        lambda text: review.ignore("tags", text),
-    )
 
 
 def snapshot_problems(cloud: Cloud, wanted: WantedDisk, ask: Ask = ask_now) -> Iterator[Problem]:

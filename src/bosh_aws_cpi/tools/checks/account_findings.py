@@ -137,7 +137,7 @@ def _offers(vm: VmProperties, account: Account, types: Collection[str], aws: Aws
     zone, ec2 = vm.availability_zone, account.clients.ec2
     names = [each for each in vm.instance_types if each in types]
     described = types_of(account, types) if aws.enable_describe_instance_types else {}
-    existing = [each for each in types if each in described or type_table.facts(each)]
+    existing = [each for each in types if each in described or type_table.row(each)]
     look_up = partial(instance_types.offers, ec2, types)
     offered = account.listing("instance_type", look_up, may_be_empty=not existing) if types else None
     if offered is None or not zone:

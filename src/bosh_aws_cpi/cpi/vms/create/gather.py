@@ -75,7 +75,7 @@ def gather(cloud: Cloud, wanted: WantedVm, ask: Ask = ask_now) -> VmFacts:
         if template
         else None,
         group_ids=_group_ids(cloud, wanted.groups, vpc_id, ask) if vpc_id else (),
-        traffic=_traffic(cloud, wanted, subnets, vpc_id, ask) if vpc_id and subnets else None,
+        traffic=look_up(cloud, wanted, subnets, vpc_id, ask) if vpc_id and subnets else None,
     )
 
 
@@ -144,12 +144,3 @@ def _group_ids(cloud: Cloud, groups: Mapping[str, str], vpc_id: str, ask: Ask) -
         for entry, key in groups.items()
     ]
     return [each for each in dict.fromkeys(group_ids) if each is not None]
-
-
-def _traffic(
-    cloud: Cloud, wanted: WantedVm, subnets: Mapping[str, Subnet], vpc_id: str, ask: Ask
-) -> "Traffic | None":
-    properties = wanted.properties
-    if not (properties.lb_target_groups or properties.elbs or properties.advertised_routes or wanted.vip):
-        return None
-    return look_up(cloud, wanted, subnets, vpc_id, ask)

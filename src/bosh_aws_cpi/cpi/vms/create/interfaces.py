@@ -216,7 +216,7 @@ class _InterfaceCreation:
     def _create_usable(self, nic_plan: NicPlan) -> Nic:
         arguments = {
             **nics.create_arguments(nic_plan, self._plan.group_ids),
-            "Description": nics.description(self._plan.director_uuid, self._plan.identity[1]),
+            "Description": nics.description(*self._plan.identity),
             **tag_plan.specifications(self._plan.spec.tags, "network-interface"),
         }
         ec2 = self._cloud.ec2

@@ -96,7 +96,7 @@ def _nic_plans(properties: VmProperties, networks: Mapping[str, Network], review
     plans = nics.nic_plans(networks)
     review.ignored += nics.ignored_problems(networks, plans)
     if properties.zone_fallback:
-        review.attempt("zone_fallback", lambda: placement.check_leaving(plans[0]))
+        review.problems += placement.leaving_problems(plans[0])
     if not properties.primary_ipv6:
         return plans
     return review.attempt("primary_ipv6", lambda: nics.with_primary_ipv6(plans)) or plans
@@ -107,12 +107,7 @@ def _tags(
 ) -> dict[str, str]:
     """The tags of the instance, its volumes and its interfaces."""
     aws, is_skipped = config.aws, properties.skip_os_shutdown
-    own = review.attempt(
-        "tags",
-        lambda: tag_plan.of_vm(
-            arguments.environment, properties.tags, lambda text: review.ignore("tags", text)
-        ),
-    )
+    own = review.attempt("tags", lambda: tag_plan.of_vm(arguments.environment, properties.tags, review))
     if is_skipped and aws.skip_os_shutdown is None:
         text = "Ignored: skip_os_shutdown, because aws.skip_os_shutdown is not set (to true or false)"
         review.ignore("skip_os_shutdown", text)

@@ -49,8 +49,8 @@ class Traffic(Record):
 
 def look_up(
     cloud: Cloud, wanted_vm: WantedVm, subnets: Mapping[str, Subnet], vpc_id: str, ask: Ask
-) -> Traffic:
-    """Look up the resources that will send traffic to a VM.
+) -> Traffic | None:
+    """Look up the resources that will send traffic to a VM; None if none will.
 
     Args:
         cloud: The cloud.
@@ -63,6 +63,8 @@ def look_up(
         CloudError: One of them does not exist, or can't send traffic to this VM.
     """
     properties, vip, (first, *_) = wanted_vm.properties, wanted_vm.vip, wanted_vm.nic_plans
+    if not (properties.lb_target_groups or properties.elbs or properties.advertised_routes or vip):
+        return None
     families = placement.families(first, subnets[first.subnet_id])
     balancers = list(dict.fromkeys(properties.elbs))
     wanted = [(route.table_id, route.destination) for route in properties.advertised_routes]

@@ -43,14 +43,10 @@ class VmPlan(Record):
     group_ids: Sequence[str]
     traffic: "Traffic | None"
     """Routes, load balancers and an elastic IP, if the VM gets traffic from any."""
-    director_uuid: str | None
-    has_disks: bool = False
+    identity: tuple[str, str]
+    """Director and agent: they are the same for a create_vm and its retry, and for no other call."""
+    has_disks: bool
     """Whether persistent disks will be attached to it."""
-
-    @property
-    def identity(self) -> tuple[str, str]:
-        """Director and agent: they are the same for a create_vm and its retry, and for no other call."""
-        return self.director_uuid or "", self.settings_input.agent_id
 
     def nic_plan_of(self, option: LaunchOption) -> NicPlan:
         """The interface that RunInstances creates, in the launch option's subnet."""
@@ -116,7 +112,7 @@ def plan_vm(
         creates_nics_first=nics.are_created_first(wanted.networks),
         group_ids=facts.group_ids,
         traffic=facts.traffic,
-        director_uuid=config.director_uuid,
+        identity=(config.director_uuid or "", wanted.arguments.agent_id),
         has_disks=bool(facts.disks),
     )
     review.attempt("", lambda: _check_size(plan, is_registry_used=is_registry_used))
