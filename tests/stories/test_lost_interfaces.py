@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from bosh_aws_cpi.cpi.vms.create.interfaces import MAX_GENERATIONS
+from bosh_aws_cpi.cpi.vms.create.interfaces import MAX_NIC_GENERATIONS
 from testbed.cloud import FakeAws
 from testbed.executable import finish
 from testbed.world import World
@@ -58,8 +58,8 @@ def test_other_arguments(story: Story, earlier: Callable[..., None], fake_aws: F
     spent = {"code": "IdempotentParameterMismatch", "message": "Not these.", "status": 400}
     fake_aws.rule(action="CreateNetworkInterface", times=None, error=spent)
     error = story.create_vm(networks={"a": story.network(OWN), "b": story.network(OTHER)}).error
-    assert f"{MAX_GENERATIONS} interfaces were already created for this VM" in error["message"]
-    assert fake_aws.actions().count("CreateNetworkInterface") == MAX_GENERATIONS
+    assert f"{MAX_NIC_GENERATIONS} interfaces were already created for this VM" in error["message"]
+    assert fake_aws.actions().count("CreateNetworkInterface") == MAX_NIC_GENERATIONS
     assert world.state() == world.empty
 
 

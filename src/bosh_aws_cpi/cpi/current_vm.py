@@ -15,7 +15,7 @@ PATIENCE = 5.0
 """Seconds. It is short, because nothing answers outside EC2."""
 TOKEN_SECONDS = "300"  # noqa: S105 - a token's lifetime, not a token
 DEFAULT_ENDPOINT = "http://169.254.169.254"
-_LONGEST = 4096
+_MAX_TEXT_BYTES = 4096
 """Bytes of a token or an id; both are far shorter."""
 
 
@@ -55,7 +55,7 @@ def _instance_id(endpoint: str) -> str:
                 http_method, url, headers=headers, timeout=seconds, stream=True, allow_redirects=False
             )
             answer.raise_for_status()
-            return (connections.read(answer, _LONGEST) or b"").decode("ascii", "replace")
+            return (connections.read(answer, _MAX_TEXT_BYTES) or b"").decode("ascii", "replace")
 
         lifetime = {"X-aws-ec2-metadata-token-ttl-seconds": TOKEN_SECONDS}
         token = ask("PUT", "api/token", PATIENCE / 2, lifetime)

@@ -21,10 +21,10 @@ from bosh_aws_cpi.model import ID_DIGITS
 
 CODE: Final = re.compile(r"[A-Za-z0-9_.:-]{1,128}")
 """An error code of AWS, a name of an exception, a request id of AWS."""
-_ID: Final = re.compile(f"((?:ami|i|snap|subnet|vol)-{ID_DIGITS})(?: light)?")
+_CID: Final = re.compile(f"((?:ami|i|snap|subnet|vol)-{ID_DIGITS})(?: light)?")
 """The id of a VM, a disk, a stemcell, a snapshot or a network."""
 _MOST_IDS: Final = 20
-_OPENING: Final = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+_OPEN_FLAGS: Final = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
 def note(
@@ -73,7 +73,7 @@ def note(
 def _ids(values: Iterable[Any]) -> list[str]:
     """Return the ids among the arguments and in their lists; hashes may have foreign texts, such as tags."""
     texts = (text for value in values for text in (value if isinstance(value, list) else [value]))
-    matches = (_ID.fullmatch(text) for text in texts if isinstance(text, str))
+    matches = (_CID.fullmatch(text) for text in texts if isinstance(text, str))
     return [each[1] for each in matches if each][:_MOST_IDS]
 
 
@@ -88,7 +88,7 @@ def _append(path: str, line: bytes) -> None:
     Raises:
         OSError: The file can't be written, or is a link or another thing than a file.
     """
-    descriptor = os.open(path, _OPENING, 0o640)
+    descriptor = os.open(path, _OPEN_FLAGS, 0o640)
     try:
         status = os.fstat(descriptor)
         if not stat.S_ISREG(status.st_mode):

@@ -31,41 +31,41 @@ class AgentSettingsInput(Confidential):
     root_device_name: str
 
 
-def full(facts: AgentSettingsInput, devices: BlockDevices, macs: Mapping[str, str]) -> Json:
+def full(vm: AgentSettingsInput, devices: BlockDevices, macs: Mapping[str, str]) -> Json:
     """The full settings, the content of a registry document.
 
     Args:
-        facts: The VM.
+        vm: The VM.
         devices: The block devices that it is launched with.
         macs: MAC address by network, for the interfaces that were created before the launch.
     """
-    disks: Json = {"system": facts.root_device_name, "persistent": {}}
+    disks: Json = {"system": vm.root_device_name, "persistent": {}}
     if devices.ephemeral:
         disks["ephemeral"] = devices.ephemeral
     if devices.raw_ephemeral:
         disks["raw_ephemeral"] = [{"path": name} for name in devices.raw_ephemeral]
-    environment = {} if facts.environment is None else {"env": facts.environment}
+    environment = {} if vm.environment is None else {"env": vm.environment}
     return {
-        "vm": {"name": f"vm-{uuid.uuid5(_VM_NAMES, facts.agent_id)}"},
-        "agent_id": facts.agent_id,
-        "networks": _networks(facts.networks, macs),
+        "vm": {"name": f"vm-{uuid.uuid5(_VM_NAMES, vm.agent_id)}"},
+        "agent_id": vm.agent_id,
+        "networks": _networks(vm.networks, macs),
         "disks": disks,
         **environment,
-        **{key: value for key, value in facts.agent.items() if key not in _MINIMAL_ALONE},
+        **{key: value for key, value in vm.agent.items() if key not in _MINIMAL_ALONE},
     }
 
 
 def user_data(
-    facts: AgentSettingsInput, devices: BlockDevices, macs: Mapping[str, str], *, is_registry_used: bool
+    vm: AgentSettingsInput, devices: BlockDevices, macs: Mapping[str, str], *, is_registry_used: bool
 ) -> str:
     """The JSON for EC2's user_data: the full settings, or those that lead an agent to the registry.
 
     Raises:
         CloudError: It is larger than EC2 allows.
     """
-    registry = {"registry": {"endpoint": facts.registry_endpoint}} if facts.registry_endpoint else {}
-    minimal = {"dns": _dns(facts.networks), "networks": _networks(facts.networks, macs), **registry}
-    settings = minimal if is_registry_used else {**full(facts, devices, macs), **minimal}
+    registry = {"registry": {"endpoint": vm.registry_endpoint}} if vm.registry_endpoint else {}
+    minimal = {"dns": _dns(vm.networks), "networks": _networks(vm.networks, macs), **registry}
+    settings = minimal if is_registry_used else {**full(vm, devices, macs), **minimal}
     text = encode(settings)
     size = len(text.encode())
     if size > MAX_USER_DATA:

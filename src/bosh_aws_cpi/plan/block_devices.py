@@ -38,19 +38,19 @@ class BlockDevices(Record):
 
 
 def plan_devices(
-    properties: VmProperties, image: Image, facts: InstanceTypeFacts, defaults: DiskDefaults, review: Review
+    properties: VmProperties, image: Image, of_type: InstanceTypeFacts, defaults: DiskDefaults, review: Review
 ) -> BlockDevices:
     """Plan the root disk, the ephemeral disk and the disks of the instance store.
 
     Args:
         properties: The VM's cloud properties.
         image: The stemcell's AMI.
-        facts: The instance type to launch.
+        of_type: The instance type to launch.
         defaults: The configuration's.
         review: Collects the problems, that the type lacks the requested instance store, or that EBS would
             refuse a disk, and the properties that are not passed to EC2.
     """
-    review.problems += _of_instance_store(properties, facts, defaults)
+    review.problems += _of_instance_store(properties, of_type, defaults)
     own = properties.ephemeral_disk
     encryptions = defaults.encryptions(properties.root_disk, own)
     root = _root(properties.root_disk, image, defaults, encryptions["root_disk"][1], review)
@@ -65,14 +65,14 @@ def plan_devices(
         ephemeral: Json = {"DeviceName": EPHEMERAL_NAME, "VirtualName": "ephemeral0"}
     else:
         merged, origin = defaults.ephemeral(own)
-        default = default_ephemeral_gib(facts, is_store_raw=properties.raw_instance_storage)
+        default = default_ephemeral_gib(of_type, is_store_raw=properties.raw_instance_storage)
         size = default if merged.size is None else gib(merged.size)
         ephemeral = _device(EPHEMERAL_NAME, merged, size, encryptions["ephemeral_disk"][1])
         also = TYPES if merged.size is None else ()
         review.problems += ebs.problems(ebs.of_vm(merged, size), "ephemeral disk", origin, also)
-    raw = _raw_names(image, facts) if properties.raw_instance_storage else []
+    raw = _raw_names(image, of_type) if properties.raw_instance_storage else []
     # EC2 attaches NVMe instance stores by itself.
-    mapped = [] if facts.store_is_nvme else raw
+    mapped = [] if of_type.store_is_nvme else raw
     store = [{"DeviceName": name, "VirtualName": f"ephemeral{n}"} for n, name in enumerate(mapped)]
     return BlockDevices([ephemeral, *store, root], EPHEMERAL_NAME, raw, key_texts)
 
@@ -91,7 +91,7 @@ def root_device_name(image: Image) -> str:
 
 
 def _of_instance_store(
-    properties: VmProperties, facts: InstanceTypeFacts, defaults: DiskDefaults
+    properties: VmProperties, of_type: InstanceTypeFacts, defaults: DiskDefaults
 ) -> Iterator[Problem]:
     disk = properties.ephemeral_disk
     is_used = disk.use_instance_storage and not disk.use_root_disk
@@ -113,13 +113,13 @@ def _of_instance_store(
     asked = {"raw_instance_storage": properties.raw_instance_storage, _IN_STORE: is_used}
     for key in (key for key, is_asked in asked.items() if is_asked):
         name = key.removeprefix("ephemeral_disk.")
-        if not facts.store_disks:
-            text = f"{name} requested for instance type '{facts.name}' that does not have instance storage"
+        if not of_type.store_disks:
+            text = f"{name} requested for instance type '{of_type.name}' that does not have instance storage"
             yield Problem(key, text, TYPES)
-    if is_used and facts.store_is_nvme:
+    if is_used and of_type.store_is_nvme:
         # EC2 API reference, BlockDeviceMapping: including NVMe instance store volumes "has no effect".
         text = (
-            f"use_instance_storage requested for instance type '{facts.name}', whose instance storage is "
+            f"use_instance_storage requested for instance type '{of_type.name}', whose instance storage is "
             f"NVMe: such a VM has no {EPHEMERAL_NAME}. Remove {_IN_STORE}; "
             "raw_instance_storage gives the disks to the VM's jobs, ephemeral_disk.use_root_disk puts the "
             "agent's data on the root disk"
@@ -164,12 +164,12 @@ def _device(name: str, disk: RootDisk | EphemeralDisk, size: int | None, encrypt
     return {"DeviceName": name, "Ebs": volume}
 
 
-def _raw_names(image: Image, facts: InstanceTypeFacts) -> Sequence[str]:
-    if facts.store_is_nvme:
-        return [f"/dev/nvme{number}n1" for number in range(facts.store_disks)]
+def _raw_names(image: Image, of_type: InstanceTypeFacts) -> Sequence[str]:
+    if of_type.store_is_nvme:
+        return [f"/dev/nvme{number}n1" for number in range(of_type.store_disks)]
     first = _FIRST_RAW.get(image.virtualization_type)
     if first is None:
         raise CloudError(f"unknown virtualization type {image.virtualization_type}")
     stem, letter = first[:-1], ord(first[-1])
-    count = min(facts.store_disks, _MOST_RAW[image.virtualization_type])
+    count = min(of_type.store_disks, _MOST_RAW[image.virtualization_type])
     return [f"{stem}{chr(letter + number)}" for number in range(count)]

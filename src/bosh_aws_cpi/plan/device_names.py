@@ -48,20 +48,20 @@ def _guest_name(name: str) -> str:
     return name.replace("/dev/xvd", "/dev/sd")
 
 
-def further_names(instance: Instance, facts: InstanceTypeFacts) -> tuple[str, ...]:
+def further_names(instance: Instance, of_type: InstanceTypeFacts) -> tuple[str, ...]:
     """The names beyond the usual ones that an instance accepts: on HVM and Nitro, up to the type's limit.
 
     The names of an instance store's raw disks, which EC2 does not show, are left out.
     """
-    is_full = len(instance.devices) >= facts.max_ebs_attachments
-    if is_full or instance.virtualization_type != "hvm" or not facts.ebs_needs_nvme_path:
+    is_full = len(instance.devices) >= of_type.max_ebs_attachments
+    if is_full or instance.virtualization_type != "hvm" or not of_type.ebs_needs_nvme_path:
         return ()
-    return FURTHER_DISK_NAMES[0 if facts.store_is_nvme else facts.store_disks :]
+    return FURTHER_DISK_NAMES[0 if of_type.store_is_nvme else of_type.store_disks :]
 
 
-def ebs_card(instance: Instance, facts: InstanceTypeFacts) -> int | None:
+def ebs_card(instance: Instance, of_type: InstanceTypeFacts) -> int | None:
     """The index of the EBS card with the fewest volumes; None for a type that has a single card."""
-    cards = range(facts.ebs_cards)
+    cards = range(of_type.ebs_cards)
     return min(cards, key=instance.volume_cards.count) if len(cards) > 1 else None
 
 
@@ -71,12 +71,12 @@ def guest_paths(device_name: str, disk_cid: str) -> list[str]:
     return [_nvme_path(disk_cid), xen, device_name]
 
 
-def guest_path(device_name: str, disk_cid: str, facts: InstanceTypeFacts) -> str:
+def guest_path(device_name: str, disk_cid: str, of_type: InstanceTypeFacts) -> str:
     """The path by which the agent finds an attached EBS volume.
 
     On Nitro the guest numbers its NVMe devices in no fixed order; only udev's link is stable.
     """
-    return _nvme_path(disk_cid) if facts.ebs_needs_nvme_path else device_name
+    return _nvme_path(disk_cid) if of_type.ebs_needs_nvme_path else device_name
 
 
 def _nvme_path(disk_cid: str) -> str:

@@ -8,18 +8,24 @@ from bosh_aws_cpi.jsontext import Json
 from bosh_aws_cpi.model import MIB_PER_GIB, Encryption, Image, gib
 from bosh_aws_cpi.plan import ebs
 from bosh_aws_cpi.properties.disk import DiskProperties
-from bosh_aws_cpi.properties.types import Encryptable, Problem, PropertyError, read_properties, refuse
+from bosh_aws_cpi.properties.types import (
+    OF_ENCRYPTION,
+    Encryptable,
+    Problem,
+    PropertyError,
+    read_properties,
+    refuse,
+)
 from bosh_aws_cpi.properties.vm_disks import EphemeralDisk, RootDisk
 from bosh_aws_cpi.records import Record
 
 Disk = TypeVar("Disk", RootDisk, EphemeralDisk, DiskProperties)
-_ROOT: Final = "aws.default_root_disk"
-_EPHEMERAL: Final = "aws.default_ephemeral_disk"
-_PERSISTENT: Final = "aws.default_persistent_disk"
+_DEFAULT_ROOT: Final = "aws.default_root_disk"
+_DEFAULT_EPHEMERAL: Final = "aws.default_ephemeral_disk"
+_DEFAULT_PERSISTENT: Final = "aws.default_persistent_disk"
 _OWN_ROOT: Final = "cloud_properties.root_disk"
 _OWN_EPHEMERAL: Final = "cloud_properties.ephemeral_disk"
-_OF_ENCRYPTION: Final = frozenset({"encrypted", "kms_key_arn"})
-_KEYS: Final = ("size", "type", "iops", "iops_per_gib", "throughput", "encrypted", "kms_key_arn")
+_DEFAULT_KEYS: Final = ("size", "type", "iops", "iops_per_gib", "throughput", "encrypted", "kms_key_arn")
 """The properties that can have a default, if the kind of disk has them."""
 _OF_IOPS: Final = frozenset({"iops", "iops_per_gib"})
 
@@ -32,9 +38,9 @@ def with_persistent_defaults(
     Raises:
         CloudError: A default is wrong, is unknown, or EBS would refuse a disk with it; the message names it.
     """
-    default = _read(type(own), aws.default_persistent_disk, _PERSISTENT, "disk")
-    disk, origin = _merged(own, default, "cloud_properties", _PERSISTENT)
-    return disk, origin, default.encryption(aws.encryption, _PERSISTENT)
+    default = _read(type(own), aws.default_persistent_disk, _DEFAULT_PERSISTENT, "disk")
+    disk, origin = _merged(own, default, "cloud_properties", _DEFAULT_PERSISTENT)
+    return disk, origin, default.encryption(aws.encryption, _DEFAULT_PERSISTENT)
 
 
 class DiskDefaults(Record):
@@ -56,8 +62,8 @@ class DiskDefaults(Record):
         """
         return cls(
             aws.encryption,
-            _read(RootDisk, aws.default_root_disk, _ROOT, "root disk"),
-            _read(EphemeralDisk, aws.default_ephemeral_disk, _EPHEMERAL, "ephemeral disk"),
+            _read(RootDisk, aws.default_root_disk, _DEFAULT_ROOT, "root disk"),
+            _read(EphemeralDisk, aws.default_ephemeral_disk, _DEFAULT_EPHEMERAL, "ephemeral disk"),
         )
 
     def for_image(self, image: Image) -> Self:
@@ -74,15 +80,17 @@ class DiskDefaults(Record):
 
     def root(self, own: RootDisk) -> tuple[RootDisk, ebs.Origin]:
         """A VM's root disk with the defaults, but its own encryption, and where its properties stand."""
-        return _merged(own, self.root_disk, _OWN_ROOT, _ROOT)
+        return _merged(own, self.root_disk, _OWN_ROOT, _DEFAULT_ROOT)
 
     def ephemeral(self, own: EphemeralDisk) -> tuple[EphemeralDisk, ebs.Origin]:
         """A VM's ephemeral disk with the defaults, but its own encryption, and where its properties stand."""
-        return _merged(own, self.ephemeral_disk, _OWN_EPHEMERAL, _EPHEMERAL)
+        return _merged(own, self.ephemeral_disk, _OWN_EPHEMERAL, _DEFAULT_EPHEMERAL)
 
     def ephemeral_encryption(self, own: EphemeralDisk) -> Encryption:
         """The encryption of a VM's ephemeral disk."""
-        return own.encryption(self.ephemeral_disk.encryption(self.encryption, _EPHEMERAL), _OWN_EPHEMERAL)
+        return own.encryption(
+            self.ephemeral_disk.encryption(self.encryption, _DEFAULT_EPHEMERAL), _OWN_EPHEMERAL
+        )
 
     def encryptions(
         self, root_disk: RootDisk, ephemeral_disk: EphemeralDisk
@@ -91,7 +99,7 @@ class DiskDefaults(Record):
 
         ``aws.encrypted`` has no part in the encryption of the root disk.
         """
-        of_root = root_disk.encryption(self.root_disk.encryption(Encryption(), _ROOT), _OWN_ROOT)
+        of_root = root_disk.encryption(self.root_disk.encryption(Encryption(), _DEFAULT_ROOT), _OWN_ROOT)
         disks: dict[str, tuple[Encryptable, Encryption]] = {"root_disk": (root_disk, of_root)}
         if not (ephemeral_disk.use_root_disk or ephemeral_disk.use_instance_storage):
             disks["ephemeral_disk"] = (ephemeral_disk, self.ephemeral_encryption(ephemeral_disk))
@@ -105,7 +113,7 @@ class DiskDefaults(Record):
 
 
 def _read(model: type[Disk], given: Json, path: str, what: str) -> Disk:
-    keys = [key for key in _KEYS if key in model.model_fields]
+    keys = [key for key in _DEFAULT_KEYS if key in model.model_fields]
     if unknown := [key for key in given if key not in keys]:
         wrong = f"{path}.{unknown[0]}"
         raise PropertyError(Problem(wrong, f"{wrong} is unknown: a default is one of {', '.join(keys)}"))
@@ -122,7 +130,7 @@ def _read(model: type[Disk], given: Json, path: str, what: str) -> Disk:
 
 def _merged(own: Disk, default: Disk, path: str, default_path: str) -> tuple[Disk, ebs.Origin]:
     """Return a disk with its defaults; a default's iops and throughput apply to the default's type only."""
-    inherited = default.model_fields_set - own.model_fields_set - _OF_ENCRYPTION
+    inherited = default.model_fields_set - own.model_fields_set - OF_ENCRYPTION
     if "type" in own.model_fields_set and own.type != default.type:
         inherited -= {*_OF_IOPS, "throughput"}
     if own.model_fields_set & _OF_IOPS:

@@ -71,14 +71,14 @@ VOLUME_TYPES: Final = {
     "standard": VolumeType(1024),
 }
 """The types by name: VolumeType of EC2's API model."""
-_UNKNOWN: Final = VolumeType()
+_UNKNOWN_TYPE: Final = VolumeType()
 _OTHER_STATES: Final = frozenset({"pending", "error", "recoverable", "recovering"})
 """The states of a snapshot that no disk can be made from: SnapshotState of EC2's API model."""
 
 
 def limits_of(volume_type: str) -> VolumeType:
     """Return the limits of a type of EBS volume."""
-    return VOLUME_TYPES.get(volume_type, _UNKNOWN)
+    return VOLUME_TYPES.get(volume_type, _UNKNOWN_TYPE)
 
 
 class EbsVolume(Record):

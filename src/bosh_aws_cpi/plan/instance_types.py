@@ -47,19 +47,19 @@ def static_facts(name: str) -> InstanceTypeFacts:
     return tabled_facts(name) or InstanceTypeFacts(name, ebs_needs_nvme_path=is_nitro)
 
 
-def default_ephemeral_gib(facts: InstanceTypeFacts, *, is_store_raw: bool = False) -> int:
+def default_ephemeral_gib(of_type: InstanceTypeFacts, *, is_store_raw: bool = False) -> int:
     """The size of the ephemeral disk when the manifest gives none, in GiB.
 
     Args:
-        facts: The instance type.
+        of_type: The instance type.
         is_store_raw: Whether the agent gets the raw disks of the instance store: then the ephemeral
             disk is not a substitute for the instance store.
     """
-    family, _, size = facts.name.partition(".")
-    is_later = size == "metal" or facts.name in _LATER_SIZES
+    family, _, size = of_type.name.partition(".")
+    is_later = size == "metal" or of_type.name in _LATER_SIZES
     if is_store_raw or is_later or family not in _STORE_FAMILIES:
         return DEFAULT_EPHEMERAL_GIB
-    return _D2_GIB if family == "d2" else facts.store_gib or DEFAULT_EPHEMERAL_GIB
+    return _D2_GIB if family == "d2" else of_type.store_gib or DEFAULT_EPHEMERAL_GIB
 
 
 def check_common_architecture(types: Iterable[InstanceTypeFacts]) -> None:
@@ -74,18 +74,18 @@ def check_common_architecture(types: Iterable[InstanceTypeFacts]) -> None:
         raise CloudError(f"no stemcell fits all of the VM's types: {', '.join(listed)}")
 
 
-def check_image(image: Image, facts: InstanceTypeFacts) -> None:
+def check_image(image: Image, of_type: InstanceTypeFacts) -> None:
     """Check that a type can run an AMI; EC2 checks what the CPI does not know of the two.
 
     Raises:
         CloudError: It can't (EC2 user guide, "Boot modes" and "Requirements for using NitroTPM").
     """
-    name = f"instance type '{facts.name}'"
-    if facts.architectures and image.architecture and image.architecture not in facts.architectures:
-        what = f"is for {image.architecture}, but {name} runs {' and '.join(sorted(facts.architectures))}"
-    elif facts.boot_modes and image.boot_mode not in {"", "uefi-preferred", *facts.boot_modes}:
-        what = f"needs the boot mode {image.boot_mode}, but {name} has only {' and '.join(facts.boot_modes)}"
-    elif image.has_tpm and facts.lacks_tpm:
+    name = f"instance type '{of_type.name}'"
+    if of_type.architectures and image.architecture and image.architecture not in of_type.architectures:
+        what = f"is for {image.architecture}, but {name} runs {' and '.join(sorted(of_type.architectures))}"
+    elif (modes := of_type.boot_modes) and image.boot_mode not in {"", "uefi-preferred", *modes}:
+        what = f"needs the boot mode {image.boot_mode}, but {name} has only {' and '.join(modes)}"
+    elif image.has_tpm and of_type.lacks_tpm:
         what = f"needs a NitroTPM, which {name} lacks"
     else:
         return

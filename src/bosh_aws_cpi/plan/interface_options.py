@@ -81,7 +81,7 @@ def check(plans: Sequence[NicPlan]) -> None:
             )
 
 
-def problems_of_type(plans: Sequence[NicPlan], facts: InstanceTypeFacts) -> Iterator[Problem]:
+def problems_of_type(plans: Sequence[NicPlan], of_type: InstanceTypeFacts) -> Iterator[Problem]:
     """Yield why an instance type can't have the interfaces; EC2 checks facts that are not known."""
     for name, key in (
         ("interface_type", "InterfaceType"),
@@ -89,24 +89,24 @@ def problems_of_type(plans: Sequence[NicPlan], facts: InstanceTypeFacts) -> Iter
         ("connection_tracking", "ConnectionTrackingSpecification"),
     ):
         asking = [plan.networks[0] for plan in plans if key in plan.options]
-        if name in facts.lacks and asking:
-            text = unsupported(name, facts, f" of network '{asking[0]}'").text
+        if name in of_type.lacks and asking:
+            text = unsupported(name, of_type, f" of network '{asking[0]}'").text
             yield _problem(text, f"networks.{asking[0]}.cloud_properties.{name}")
     last = max(plans, key=lambda plan: plan.card_index)
-    if (card := last.card_index) >= facts.network_cards > 0:
+    if (card := last.card_index) >= of_type.network_cards > 0:
         text = (
             f"network_card_index {card} of network '{last.networks[0]}' requested, but the highest of "
-            f"instance type '{facts.name}' is {facts.network_cards - 1}: use another card, or other types "
-            "(including fallbacks)"
+            f"instance type '{of_type.name}' is {of_type.network_cards - 1}: use another card, or other "
+            "types (including fallbacks)"
         )
         yield _problem(text, f"networks.{last.networks[0]}.cloud_properties.network_card_index")
     for plan in plans:
         card, kind = plan.card_index, plan.options.get("InterfaceType", "interface")
-        taken = [each.split()[1] for each in facts.card_interfaces if each.startswith(f"{card} ")]
-        if taken and kind not in taken and "interface_type" not in facts.lacks:
+        taken = [each.split()[1] for each in of_type.card_interfaces if each.startswith(f"{card} ")]
+        if taken and kind not in taken and "interface_type" not in of_type.lacks:
             text = (
                 f"network '{plan.networks[0]}' asks for interface_type {kind} on network card {card}, which "
-                f"on instance type '{facts.name}' takes only {' or '.join(sorted(taken))}: use another "
+                f"on instance type '{of_type.name}' takes only {' or '.join(sorted(taken))}: use another "
                 "network_card_index, or other types (including fallbacks)"
             )
             path = f"networks.{plan.networks[0]}.cloud_properties"

@@ -14,7 +14,7 @@ Market = Literal["on-demand", "spot", "capacity-block", "interruptible-capacity-
 class LaunchOption(Record):
     """One instance type on one market, with the block devices that it gets."""
 
-    facts: InstanceTypeFacts
+    of_type: InstanceTypeFacts
     devices: BlockDevices
     market: Market = "on-demand"
     """EC2's market type; "on-demand" stands for none."""
@@ -42,7 +42,7 @@ class LaunchOption(Record):
         """The option for messages, without its subnet: "m5.large (spot, not spread)"."""
         on_demand = "reserved" if self.is_reserved else "on demand"
         outside = ", not spread" if self.skips_placement_group else ""
-        return f"{self.facts.name} ({on_demand if self.is_on_demand else self.market}{outside})"
+        return f"{self.of_type.name} ({on_demand if self.is_on_demand else self.market}{outside})"
 
     @property
     def offer(self) -> tuple[str, str]:
@@ -101,7 +101,7 @@ def prefer_spread(options: Sequence[LaunchOption]) -> list[LaunchOption]:
         each
         for pair in pairs
         for each in pair
-        if each.skips_placement_group or "spread" not in each.facts.lacks
+        if each.skips_placement_group or "spread" not in each.of_type.lacks
     ]
 
 

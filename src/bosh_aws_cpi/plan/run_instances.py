@@ -18,12 +18,12 @@ from bosh_aws_cpi.properties.vm import CapacityReservation, VmProperties
 from bosh_aws_cpi.records import Record
 
 _NETWORKS: Final = "use the networks, and security_groups"
-_DELETED: Final = "with it, the CPI could not delete the VM"
+_UNDELETABLE: Final = "with it, the CPI could not delete the VM"
 REFUSED: Final = {
     "BlockDeviceMappings": "use root_disk and ephemeral_disk",
     "CapacityReservationSpecification": "use capacity_reservation",
-    "DisableApiStop": _DELETED,
-    "DisableApiTermination": _DELETED,
+    "DisableApiStop": _UNDELETABLE,
+    "DisableApiTermination": _UNDELETABLE,
     "HibernationOptions": "use hibernation",
     "InstanceMarketOptions": "use spot, or capacity_reservation.market",
     "InstanceRequirements": "use instance_type and instance_type_fallbacks",
@@ -88,7 +88,7 @@ def arguments(
         tagged.append("network-interface")
     if option.is_spot:
         tagged.append("spot-instances-request")
-    credit = properties.credit_specification if option.facts.is_burstable else None
+    credit = properties.credit_specification if option.of_type.is_burstable else None
     weighting = properties.bandwidth_weighting
     optional = {
         "KeyName": spec.key_name,
@@ -109,7 +109,7 @@ def arguments(
     return {
         "ClientToken": client_token,
         "ImageId": spec.ami_id,
-        "InstanceType": option.facts.name,
+        "InstanceType": option.of_type.name,
         "UserData": user_data,
         "BlockDeviceMappings": list(option.devices.mappings),
         "NetworkInterfaces": list(interfaces),

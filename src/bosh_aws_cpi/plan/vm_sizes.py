@@ -45,7 +45,7 @@ VM_SIZES = (
 """The types of the Ruby CPI in order of preference. A manifest with sizes must keep its instance types, so
 the order is that of the Ruby CPI, without newer families."""
 
-_KEYS = ("cpu", "ram", "ephemeral_disk_size")
+_SIZE_KEYS = ("cpu", "ram", "ephemeral_disk_size")
 _MIB_PER_VCPU = 10 * 1024
 """The memory that costs as much as one vCPU: an estimate from the on-demand prices of C, M and R types.
 
@@ -65,9 +65,9 @@ def cloud_properties(wanted: Json, sizes: Sequence[VmSize] = VM_SIZES) -> Json:
     Raises:
         CloudError: A key is missing or not a number, or no known type is large enough.
     """
-    if missing := [f"'{key}'" for key in _KEYS if wanted.get(key) is None]:
+    if missing := [f"'{key}'" for key in _SIZE_KEYS if wanted.get(key) is None]:
         raise CloudError(f"Missing VM cloud properties: {', '.join(missing)}")
-    for key in _KEYS:
+    for key in _SIZE_KEYS:
         value = wanted[key]
         if isinstance(value, bool) or not isinstance(value, int | float) or value < 0:
             raise CloudError(f"VM cloud property '{key}' must be a number, 0 or more, got {type_name(value)}")

@@ -161,7 +161,7 @@ MISSING: Final = "is missing"
 """The message for a required key that is missing."""
 HASH_RULE: Final = "hash_rule"
 """The type of pydantic's error for a hash whose keys contradict each other: a hash as such is right."""
-_NOUNS: Final = {
+_TYPE_NOUNS: Final = {
     "tuple_type": "a list",
     "list_type": "a list",
     "model_type": "a hash",
@@ -177,7 +177,7 @@ _BOUNDS: Final = {
     "less_than_equal": ("le", "at most"),
 }
 """Pydantic's errors for numbers beyond a limit: where the limit is in the error, and its word."""
-_OF_ENCRYPTION: Final = frozenset({"encrypted", "kms_key_arn"})
+OF_ENCRYPTION: Final = frozenset({"encrypted", "kms_key_arn"})
 """The keys for which null is a value: no encryption or no key, whatever the defaults are."""
 UNKNOWN: Final = "is unknown"
 """The beginning of the message for an unknown key that is refused."""
@@ -286,7 +286,7 @@ class Properties(BaseModel):
         """Drop the properties that are null, and refuse some unknown ones."""
         if not isinstance(values, dict):
             return values
-        given = {key: value for key, value in values.items() if value is not None or key in _OF_ENCRYPTION}
+        given = {key: value for key, value in values.items() if value is not None or key in OF_ENCRYPTION}
         unknown = (key for key in given if key not in cls.model_fields and isinstance(key, str))
         if refused := [key for key in unknown if cls.refuses(key)]:
             raise ValidationError.from_exception_data(
@@ -297,8 +297,8 @@ class Properties(BaseModel):
     @classmethod
     def refuses(cls, key: str) -> bool:
         """Whether an unknown key is an error: by default, if it is very like one of encryption."""
-        is_of_encryption = cls.nearest(key).rpartition(".")[2] in _OF_ENCRYPTION
-        return is_of_encryption and bool(nearest(key, _OF_ENCRYPTION, NEAR_SECURITY))
+        is_of_encryption = cls.nearest(key).rpartition(".")[2] in OF_ENCRYPTION
+        return is_of_encryption and bool(nearest(key, OF_ENCRYPTION, NEAR_SECURITY))
 
     @classmethod
     def nearest(cls, key: str) -> str:
@@ -449,7 +449,7 @@ def mistakes(error: ValidationError) -> "Iterator[tuple[Location, str]]":
 def _describe(kind: str, route: Location, value: object, limits: Json) -> str:
     """Return the message for a wrong type or a limit in the words of JSON and YAML, or ""."""
     is_size = bool(route) and route[-1] in {"size", "disk"}
-    if noun := _NOUNS.get(kind):
+    if noun := _TYPE_NOUNS.get(kind):
         of_mib = " of MiB" if is_size and kind == "int_type" else ""
         return f"must be {noun}{of_mib}, got {type_name(value)}"
     if kind in _BOUNDS:

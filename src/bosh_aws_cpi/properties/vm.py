@@ -30,7 +30,7 @@ from bosh_aws_cpi.properties.types import (
 from bosh_aws_cpi.properties.vm_disks import EphemeralDisk, RootDisk
 
 _BALANCING_NAME: Final = "[A-Za-z0-9-]{1,32}"
-_TARGETS: Final = AwsName(
+_TARGET_GROUPS: Final = AwsName(
     "the name of a target group, or its ARN in REGION",
     f"{_BALANCING_NAME}|{arn('elasticloadbalancing', 'targetgroup')}",
 )
@@ -38,7 +38,9 @@ _CLASSIC: Final = AwsName(
     "the name of a classic load balancer; those of other load balancers are in lb_target_groups",
     _BALANCING_NAME,
 )
-_GROUPS: Final = AwsName("the name of a security group, or its id, sg-…", f"(?!sg-).+|sg-{ID_DIGITS}")
+_SECURITY_GROUPS: Final = AwsName(
+    "the name of a security group, or its id, sg-…", f"(?!sg-).+|sg-{ID_DIGITS}"
+)
 _OF_RESOURCES: Final = AwsName("the ARN of a resource group in REGION", arn("resource-groups", "group"))
 _INSTANCE_TYPE: Final = AwsName("the name of an instance type", ".+")
 _KEY_PAIR: Final = AwsName(
@@ -48,18 +50,21 @@ _ZONE: Final = AwsName("a zone's name, such as REGIONa", r"[a-z]+(?:-[a-z]+)+-\d
 """Also of a local or wavelength zone: us-east-1-bos-1a, us-east-1-wl1-bos-wlz-1 (EC2 user guide, "Regions and
 zones")."""
 _PROFILE: Final = AwsName("the name of an instance profile", r"[\w+=,.@-]{1,128}")
-_ARN: Final = r"^arn:[^:]+:elasticloadbalancing:[^:]+:\d{12}:targetgroup/[^/]+/[0-9a-f]+$"
+_TARGET_GROUP_ARN: Final = r"^arn:[^:]+:elasticloadbalancing:[^:]+:\d{12}:targetgroup/[^/]+/[0-9a-f]+$"
 
 
 def _as_arn(value: str) -> str:
-    if re.fullmatch(_ARN, value) is None:
+    if re.fullmatch(_TARGET_GROUP_ARN, value) is None:
         message = "must be the ARN of a target group, arn:aws:elasticloadbalancing:…:targetgroup/NAME/ID"
         raise ValueError(message)
     return value
 
 
 TargetGroupArn = Annotated[
-    str, AfterValidator(_as_arn), WithJsonSchema({"type": "string", "pattern": _ARN}), _TARGETS
+    str,
+    AfterValidator(_as_arn),
+    WithJsonSchema({"type": "string", "pattern": _TARGET_GROUP_ARN}),
+    _TARGET_GROUPS,
 ]
 Port = Annotated[int, Field(strict=True, ge=1, le=65_535), WHOLE]
 
@@ -67,7 +72,7 @@ Port = Annotated[int, Field(strict=True, ge=1, le=65_535), WHOLE]
 class TargetGroup(Properties):
     """One of ``lb_target_groups``: a target group, and perhaps a port; the bare name or ARN will do."""
 
-    name: Annotated[str, _TARGETS] | None = None
+    name: Annotated[str, _TARGET_GROUPS] | None = None
     """* Name of the target group."""
     arn: TargetGroupArn | None = None
     """* ARN of the target group, in place of its name."""
@@ -115,7 +120,7 @@ def _as_spread(value: object) -> object:
     raise ValueError("must be true, false or prefer")
 
 
-_STATES: Final = ["enabled", "disabled"]
+_SWITCH_WORDS: Final = ["enabled", "disabled"]
 _CREDITS: Final = ["standard", "unlimited"]
 State = Literal["enabled", "disabled"]
 """The words of EC2's API model: AmdSevSnpSpecification, NestedVirtualizationSpecification."""
@@ -202,7 +207,7 @@ EXCLUSIVE: Final = (
     ("zone_fallback", "lb_target_groups", _UNBALANCED),
 )
 """Properties of which a VM can have one, and why."""
-_SHOWN: Final = {"capacity_reservation.market": "market: capacity-block", "tenancy": "tenancy: dedicated"}
+_VALUES: Final = {"capacity_reservation.market": "market: capacity-block", "tenancy": "tenancy: dedicated"}
 """Properties that exclude others only with this value."""
 
 
@@ -216,16 +221,16 @@ OTHER_SPELLINGS = {"http_protocol_ipv_6": "http_protocol_ipv6"}
 class MetadataOptions(SentWhole):
     """EC2's instance metadata options, in snake case."""
 
-    http_endpoint: str | None = Field(default=None, examples=_STATES)
+    http_endpoint: str | None = Field(default=None, examples=_SWITCH_WORDS)
     """`enabled`; `disabled` is refused, because the agent reads its settings there. Default: EC2's."""
-    http_protocol_ipv6: str | None = Field(default=None, examples=_STATES)
+    http_protocol_ipv6: str | None = Field(default=None, examples=_SWITCH_WORDS)
     """`enabled` or `disabled`; the Ruby release's spelling `http_protocol_ipv_6` works too.
     Default: EC2's."""
     http_put_response_hop_limit: Annotated[int, Field(strict=True, gt=0, le=64), WHOLE] | None = None
     """Maximum number of network hops for the response with the token, `1` to `64`. Default: EC2's."""
     http_tokens: str | None = Field(default=None, examples=["optional", "required"])
     """`required`: IMDSv2 only. `optional`: also IMDSv1. Default: EC2's."""
-    instance_metadata_tags: str | None = Field(default=None, examples=_STATES)
+    instance_metadata_tags: str | None = Field(default=None, examples=_SWITCH_WORDS)
     """`enabled`: the VM can read its tags from instance metadata. EC2 then allows only letters, digits and
     `_+-=.,:@` in the keys of its tags. Default: EC2's."""
 
@@ -326,7 +331,7 @@ class VmProperties(Properties):
     zone_fallback: Truth = False
     """* If the zone is full, launch the VM in [another one](capacity.md#when-a-zone-is-full) of its network's
     `subnet_fallbacks`."""
-    security_groups: tuple[Annotated[str, _GROUPS], ...] = ()
+    security_groups: tuple[Annotated[str, _SECURITY_GROUPS], ...] = ()
     """[Names or ids](network-interfaces.md#security-groups). Default: those of the networks."""
     key_name: Annotated[str, _KEY_PAIR] | None = None
     """SSH key pair. Default: `aws.default_key_name`."""
@@ -341,7 +346,7 @@ class VmProperties(Properties):
     """If all spot launches fail, launch the VM on demand."""
     elbs: tuple[Annotated[str, _CLASSIC], ...] = ()
     """Names of classic load balancers to register the VM with."""
-    lb_target_groups: tuple[Annotated[TargetGroup, _TARGETS], ...] = ()
+    lb_target_groups: tuple[Annotated[TargetGroup, _TARGET_GROUPS], ...] = ()
     """[Target groups](#lb_target_groups) to register the VM with."""
     placement_group: Annotated[str, AwsName("the name of a placement group", ".{1,255}")] | None = None
     """Placement group, by name."""
@@ -428,7 +433,7 @@ class VmProperties(Properties):
                 yield Problem(one, f"cloud_properties.{one} needs {other}", (other,))
         for one, other, why in EXCLUSIVE:
             if self._excludes(one) and self._excludes(other):
-                first, second = (_SHOWN.get(name, name) for name in (one, other))
+                first, second = (_VALUES.get(name, name) for name in (one, other))
                 yield Problem(one, f"{first} and {second} exclude each other: {why}", (other,))
 
     def ignored(self) -> Iterator[Problem]:

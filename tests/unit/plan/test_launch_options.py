@@ -90,7 +90,7 @@ def test_subnets() -> None:
 def test_zones() -> None:
     """All options are tried in the first subnet's zone before another zone, whatever the zones' names."""
     made = in_subnets(options(), {"b": "z2", "a": "z1", "c": "z2"}, "z2")
-    assert [(option.facts.name, option.subnet_id, option.zone) for option in made] == [
+    assert [(option.of_type.name, option.subnet_id, option.zone) for option in made] == [
         *(("m5.large", "b", "z2"), ("m5.large", "c", "z2"), ("i3.large", "b", "z2"), ("i3.large", "c", "z2")),
         *(("m5.large", "a", "z1"), ("i3.large", "a", "z1")),
     ]

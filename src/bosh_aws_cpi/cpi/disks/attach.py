@@ -29,19 +29,19 @@ def attach_disk(cloud: Cloud, vm_cid: str, disk_cid: str) -> str:
     instance = instances.find_alive(cloud.ec2, vm_cid)
     if instance.is_ending:
         raise CloudError(f"VM '{vm_cid}' is {instance.state}: no disk can be attached to it")
-    facts = facts_for_attaching(cloud, instance)
+    of_type = facts_for_attaching(cloud, instance)
     device_name = _name_of(instance, disk_cid)
     if device_name is None:
-        device_name = _attach(cloud, instance, facts, disk_cid)
+        device_name = _attach(cloud, instance, of_type, disk_cid)
     else:
         logger.info("Disk '%s' is already attached to '%s', as %s", disk_cid, vm_cid, device_name)
     attachments.wait_until_attached(cloud.ec2, disk_cid, vm_cid)
-    path = device_names.guest_path(device_name, disk_cid, facts)
+    path = device_names.guest_path(device_name, disk_cid, of_type)
     registry.attach(vm_cid, disk_cid, path)
     return path
 
 
-def _attach(cloud: Cloud, instance: Instance, facts: InstanceTypeFacts, disk_cid: str) -> str:
+def _attach(cloud: Cloud, instance: Instance, of_type: InstanceTypeFacts, disk_cid: str) -> str:
     """Attach the disk under a free name; the name of a disk that was just detached is free seconds later."""
     looks = iter([instance])
 
@@ -53,11 +53,11 @@ def _attach(cloud: Cloud, instance: Instance, facts: InstanceTypeFacts, disk_cid
 
     def attempt() -> str:
         seen = next(looks, None) or instances.find_alive(cloud.ec2, instance.vm_cid)
-        names = device_names.free_names(seen.devices, device_names.further_names(seen, facts))
+        names = device_names.free_names(seen.devices, device_names.further_names(seen, of_type))
         if not (names or seen.detaching_volumes):
             raise too_many()
         try:
-            card = device_names.ebs_card(seen, facts)
+            card = device_names.ebs_card(seen, of_type)
             return attachments.attach(cloud.ec2, disk_cid, instance.vm_cid, names, card)
         except attachments.NameTaken:
             raise timing.NotYet("every device name is in use") from None

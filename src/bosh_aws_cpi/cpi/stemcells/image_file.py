@@ -24,8 +24,8 @@ except ImportError:  # no wheel for this machine
     import gzip  # type: ignore[no-redef]
     import zlib  # type: ignore[no-redef]
 
-NAME: Final = "root.img"
-_MIB: Final = 1 << 20
+ROOT_IMG: Final = "root.img"
+MIB: Final = 1 << 20
 _MAX_OTHER_MIB: Final = 256
 """The maximum size in MiB of everything but root.img's data."""
 _MAX_HEADER_MIB: Final = 16
@@ -38,8 +38,8 @@ _DAMAGED: Any = (
     *(IndexError, RecursionError),  # tarfile reads headers about headers by recursion
 )
 """The exceptions of the libraries for a damaged file."""
-_AGAIN: Final = "Download the stemcell again"
-_ALONE: Final = f"Use a stemcell whose image contains {NAME} alone, as a file"
+_DOWNLOAD_AGAIN: Final = "Download the stemcell again"
+_ALONE: Final = f"Use a stemcell whose image contains {ROOT_IMG} alone, as a file"
 
 
 class ImageSource(Record):
@@ -74,17 +74,17 @@ def check_image(path: str, block_size: int, disk_mib: int) -> int:
             contains too much beside it.
     """
     with _open(path) as image:
-        if image.size > disk_mib * _MIB:
-            needed = -(-image.size // _MIB)
+        if image.size > disk_mib * MIB:
+            needed = -(-image.size // MIB)
             raise CloudError(
-                f"{NAME} in '{path}' needs {needed} MiB, but the stemcell's disk has only {disk_mib} MiB: "
-                f"set the cloud property disk to {gib(needed) * MIB_PER_GIB}"
+                f"{ROOT_IMG} in '{path}' needs {needed} MiB, but the stemcell's disk has only {disk_mib} "
+                f"MiB: set the cloud property disk to {gib(needed) * MIB_PER_GIB}"
             )
-        logger.info("Checking '%s', %d MiB unpacked", path, image.size // _MIB)
+        logger.info("Checking '%s', %d MiB unpacked", path, image.size // MIB)
         full = sum(1 for _ in _full_blocks(image, block_size))
         image.finish()
     if not full:
-        raise CloudError(f"{NAME} in '{path}' is empty. {_AGAIN}")
+        raise CloudError(f"{ROOT_IMG} in '{path}' is empty. {_DOWNLOAD_AGAIN}")
     return full
 
 
@@ -106,7 +106,7 @@ def chunks(path: str) -> Iterator[bytes]:
     """
     with _open(path) as image:
         position = 0
-        for offset, part in image.data(_MIB):
+        for offset, part in image.data(MIB):
             yield from _zeros(offset - position)
             yield part
             position = offset + len(part)
@@ -126,8 +126,8 @@ def _full_blocks(image: "_RawImage", block_size: int) -> Iterator[tuple[int, byt
 
 
 def _zeros(length: int) -> Iterator[bytes]:
-    zeros = bytes(min(length, _MIB))
-    for start in range(0, length, _MIB):
+    zeros = bytes(min(length, MIB))
+    for start in range(0, length, MIB):
         yield zeros[: length - start]
 
 
@@ -150,13 +150,13 @@ class _RawImage:
         self._headers = _Headers(stream)
         headers: Any = self._headers
         self._tar: tarfile.TarFile = tarfile.open(fileobj=headers, mode="r:")  # noqa: SIM115 - the stream is closed
-        member = self._next(_MAX_OTHER_MIB * _MIB)
+        member = self._next(_MAX_OTHER_MIB * MIB)
         if member is None:
-            raise _Unusable(f"contains no {NAME}: is it a stemcell for AWS?")
+            raise _Unusable(f"contains no {ROOT_IMG}: is it a stemcell for AWS?")
         if not member.isreg():
-            raise _Unusable(f"contains {NAME}, but not as a file. {_ALONE}")
+            raise _Unusable(f"contains {ROOT_IMG}, but not as a file. {_ALONE}")
         if member.issparse() and "size" in member.pax_headers:  # tarfile takes it for the image's size
-            raise _Unusable(f"has holes in {NAME} and more than 8 GiB of data. Pack it with --format=gnu")
+            raise _Unusable(f"has holes in {ROOT_IMG} and more than 8 GiB of data. Pack it with --format=gnu")
         self.size = member.size
         """Bytes, holes included."""
         self._start = member.offset_data
@@ -187,17 +187,17 @@ class _RawImage:
         Raises:
             _Unusable: It is too much, or contains another root.img.
         """
-        end = self._stream.tell() + _MAX_OTHER_MIB * _MIB
+        end = self._stream.tell() + _MAX_OTHER_MIB * MIB
         if self._next(end):
-            raise _Unusable(f"contains {NAME} twice. {_ALONE}")
-        while self._stream.read(_MIB):
+            raise _Unusable(f"contains {ROOT_IMG} twice. {_ALONE}")
+        while self._stream.read(MIB):
             _check_other(self._stream.tell(), end)
 
     def _next(self, end: int) -> tarfile.TarInfo | None:
         """Return the next root.img; all other members must end before a position."""
         while member := self._tar.next():
-            self._headers.rest = _MAX_HEADER_MIB * _MIB
-            if posixpath.normpath(f"/{member.name}") == f"/{NAME}":
+            self._headers.rest = _MAX_HEADER_MIB * MIB
+            if posixpath.normpath(f"/{member.name}") == f"/{ROOT_IMG}":
                 return member
             _check_other(member.offset_data + member.size, end)
         return None
@@ -213,7 +213,7 @@ class _Headers:
     def __init__(self, stream: IO[bytes]) -> None:
         self._stream = stream
         self.tell = stream.tell
-        self.rest = _MAX_HEADER_MIB * _MIB
+        self.rest = _MAX_HEADER_MIB * MIB
 
     def read(self, size: int) -> bytes:
         self.rest -= size
@@ -229,7 +229,7 @@ class _Headers:
 
 def _check_other(position: int, end: int) -> None:
     if position > end:
-        raise _Unusable(f"contains more than {_MAX_OTHER_MIB} MiB beside {NAME}. {_ALONE}")
+        raise _Unusable(f"contains more than {_MAX_OTHER_MIB} MiB beside {ROOT_IMG}. {_ALONE}")
 
 
 @contextmanager
@@ -249,7 +249,7 @@ def _open(path: str) -> Iterator[_RawImage]:
         raise CloudError(f"{shown} {error}") from None
     except _DAMAGED as error:
         raise CloudError(
-            f"{shown} is no gzipped tar, or is truncated or damaged: {error}. {_AGAIN}"
+            f"{shown} is no gzipped tar, or is truncated or damaged: {error}. {_DOWNLOAD_AGAIN}"
         ) from None
     except OSError as error:
         raise CloudError(f"{shown} can't be read: {error.strerror or error}") from None
@@ -268,4 +268,4 @@ def _open_file(path: str, flags: int) -> int:
     if (is_file and status.st_size) or stat.S_ISDIR(status.st_mode):  # Python refuses folders, in its words
         return descriptor
     os.close(descriptor)
-    raise _Unusable(f"is {'empty, or ' if is_file else ''}not a file. {_AGAIN}")
+    raise _Unusable(f"is {'empty, or ' if is_file else ''}not a file. {_DOWNLOAD_AGAIN}")

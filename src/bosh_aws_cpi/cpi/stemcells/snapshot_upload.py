@@ -19,11 +19,10 @@ from bosh_aws_cpi.plan.tag_plan import STEMCELL_TAG
 
 _MOST_PENDING: Final = 2 * MAX_CONNECTIONS
 """Blocks in memory: one for each thread, and another that waits for it."""
-_LONGEST_WAIT: Final = 1.0
+_CHECK_INTERVAL: Final = 1.0
 """Seconds until a signal is noticed while EBS takes no block."""
 _REPORT_INTERVAL: Final = 10.0
 """Seconds between two log lines about the progress."""
-_MIB: Final = 1 << 20
 
 
 def upload(cloud: Cloud, source: ImageSource, undo: Undo) -> str:
@@ -76,7 +75,7 @@ def _put_all(cloud: Cloud, snapshot_id: str, source: ImageSource) -> dict[int, b
         while len(pending) > most_left:
             interrupts.check()
             with interrupts.shielded():
-                done = wait(pending, _LONGEST_WAIT, FIRST_COMPLETED).done
+                done = wait(pending, _CHECK_INTERVAL, FIRST_COMPLETED).done
             digests.update((pending.pop(each), each.result()) for each in done)
             progress.report(len(digests))
 
@@ -119,6 +118,6 @@ class Progress:
         if seconds < self._next and done < self._blocks:
             return
         self._next = seconds + _REPORT_INTERVAL
-        written, total = (count * BLOCK_SIZE / _MIB for count in (done, self._blocks))
+        written, total = (count * BLOCK_SIZE / image_file.MIB for count in (done, self._blocks))
         part, speed = 100 * done // self._blocks, written / max(seconds, 0.001)
         logger.info("Uploaded %d of %d MiB (%d %%), %.1f MiB/s", written, total, part, speed)

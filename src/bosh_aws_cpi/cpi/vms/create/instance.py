@@ -215,7 +215,7 @@ class InstanceCreation:
         plan, option = self._plan, self._option
         if self._created:
             interfaces = nics.attached_specifications(
-                plan.nic_plans, [nic.nic_id for nic in self._created], option.facts.single_cards
+                plan.nic_plans, [nic.nic_id for nic in self._created], option.of_type.single_cards
             )
         else:
             is_public = plan.spec.properties.auto_assign_public_ip

@@ -34,7 +34,7 @@ The interface may belong to an instance that is being terminated, and is then de
 """
 MAX_OF_ANOTHER_AGENT = 5
 """Attempts, over about 20 seconds, before another VM's unattached interface counts as a stray."""
-MAX_GENERATIONS = 10
+MAX_NIC_GENERATIONS = 10
 """The maximum number of client tokens, and so of earlier calls' interfaces, for one nic group."""
 
 
@@ -221,7 +221,7 @@ class _InterfaceCreation:
         }
         ec2 = self._cloud.ec2
         is_alive = partial(instances.is_alive, ec2)
-        for generation in range(MAX_GENERATIONS):
+        for generation in range(MAX_NIC_GENERATIONS):
             token = client_token("interface", *self._plan.identity, nic_plan.group, generation)
             nic = self._create(nic_plan, {**arguments, "ClientToken": token})
             if nic is None:
@@ -240,7 +240,7 @@ class _InterfaceCreation:
                 self._seen.add(nic.nic_id)
                 self._created.add(nic.nic_id)
                 return usable
-        message = f"{MAX_GENERATIONS} interfaces were already created for this VM, and none can be used"
+        message = f"{MAX_NIC_GENERATIONS} interfaces were already created for this VM, and none can be used"
         raise CloudError(message)
 
     def _create(self, nic_plan: NicPlan, arguments: Json) -> Nic | None:

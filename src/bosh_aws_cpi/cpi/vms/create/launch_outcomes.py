@@ -59,12 +59,12 @@ class Rule(Entity):
 
 
 _ALL: Final = "fail with all refusals"
-_RESERVED: Final = "all but on demand"
+_NOT_ON_DEMAND: Final = "all but on demand"
 _FULL: Final = (
     ". If some of them are being terminated, retry. Otherwise give the instance group more azs, divide it "
     "into several, use spread: prefer, or remove spread or placement_group"
 )
-_KEY: Final = f". Check that the KMS key of each encrypted disk, and of the AMI's snapshots, {USABLE}"
+_CHECK_KEY: Final = f". Check that the KMS key of each encrypted disk, and of the AMI's snapshots, {USABLE}"
 _SPOT_GRANT: Final = (
     ". A customer managed key also needs a grant for the role by which EC2 launches Spot instances, "
     "AWSServiceRoleForEC2Spot: aws kms create-grant"
@@ -93,13 +93,15 @@ RULES: Final = (
     PROFILE_RULE,
     # EC2 may have launched the VM.
     Rule("no answer", errors.may_have_taken_effect, "none", "fail", "retriable"),
-    Rule("fault of AWS, or throttled", errors.AWS_FAULT | errors.THROTTLED, _RESERVED, "fail", "retriable"),
+    Rule(
+        "fault of AWS, or throttled", errors.AWS_FAULT | errors.THROTTLED, _NOT_ON_DEMAND, "fail", "retriable"
+    ),
     UNKNOWN_GROUP_RULE,
     GROUP_RULE,
     Rule("quota", errors.QUOTA_REACHED, "all", _ALL, "final"),
     CAPACITY_RULE,
     SUBNET_RULE,
-    Rule("closed reservation", errors.RESERVATION_CLOSED, _RESERVED, "fail", "AWS's"),
+    Rule("closed reservation", errors.RESERVATION_CLOSED, _NOT_ON_DEMAND, "fail", "AWS's"),
     Rule("other refusal", errors.code_of, "spot", _ALL, "AWS's"),  # a mistake must not raise the price
     Rule(
         "end for lack of capacity",
@@ -112,8 +114,8 @@ RULES: Final = (
     Rule(
         "end because of a KMS key",  # only Spot needs a grant for its service-linked role
         {
-            "Client.InternalError": f". The usual cause is a KMS key that EC2 can't use{_KEY}",
-            "Client.InvalidKMSKey": _KEY,
+            "Client.InternalError": f". The usual cause is a KMS key that EC2 can't use{_CHECK_KEY}",
+            "Client.InvalidKMSKey": _CHECK_KEY,
         },
         "spot",
         "fail",
@@ -131,7 +133,7 @@ RULES: Final = (
         "fail",
         "final",
     ),
-    Rule("end for another reason of EC2", {"": ""}, _RESERVED, "relaunch", "retriable"),
+    Rule("end for another reason of EC2", {"": ""}, _NOT_ON_DEMAND, "relaunch", "retriable"),
 )
 """The first rule that applies counts."""
 
@@ -190,7 +192,7 @@ def outcome_of_end(instance: Instance) -> Outcome:
 def remedy(instance: Instance) -> str:
     """What to do about the reason for which EC2 ended an instance, ". Check …"; empty if not known."""
     _, text = _rule_and_remedy(instance)
-    return text + _SPOT_GRANT if instance.is_spot and text.endswith(_KEY) else text
+    return text + _SPOT_GRANT if instance.is_spot and text.endswith(_CHECK_KEY) else text
 
 
 def _rule_and_remedy(instance: Instance) -> tuple[Rule, str]:
