@@ -14,8 +14,6 @@ class NoRegistry:
 
     is_used = False
     """Whether the agent reads it: then user_data contains only minimal settings."""
-    is_there = True
-    """Whether settings can be written; False if a registry is needed but none is configured."""
 
     def check(self, vm_cid: str) -> None:
         """Do nothing: the VM needs no registry."""
@@ -45,7 +43,6 @@ class DisabledRegistry(NoRegistry):
     """
 
     is_used = True
-    is_there = False
 
     def check(self, vm_cid: str) -> None:
         """Refuse."""

@@ -30,7 +30,6 @@ class HttpRegistry:
     """
 
     is_used = True
-    is_there = True
 
     def __init__(self, config: RegistryConfig) -> None:
         self._base = _without_userinfo(config.base_url)

@@ -83,16 +83,11 @@ def run_with_undo(undo: Undo, body: Callable[[Undo], Result]) -> Result:
             interrupts.close()
         except interrupts.Interrupted:
             logger.warning("Ignored a signal: the call was already ending")
-        undo.run(_reason_of(error))
+        undo.run(errors.code_of(error) or type(error).__name__)
         if waiting is not None and _is_transient(error):  # without the signal, the call would have retried
             raise interrupts.Interrupted(waiting) from error
         raise
     return result
-
-
-def _reason_of(error: BaseException) -> str:
-    """AWS's code of an error, or the error's own name."""
-    return errors.code_of(error) or type(error).__name__
 
 
 def _is_transient(error: BaseException) -> bool:

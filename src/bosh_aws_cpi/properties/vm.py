@@ -421,12 +421,7 @@ class VmProperties(Properties):
         if missing := [name for name in REQUIRED if not getattr(self, name)]:
             names = ", ".join(f"cloud_properties.{name}" for name in missing)
             yield Problem(missing[0], f"Missing properties: {names}. {HELP}", tuple(missing[1:]))
-        for given in (
-            self.dedicated_host,
-            self.launch_template,
-            self.capacity_reservation,
-            self.cpu_options,
-        ):
+        for given in (self.dedicated_host, self.launch_template, self.capacity_reservation, self.cpu_options):
             yield from given.problems() if given else ()
         for one, other in NEEDS:
             if getattr(self, one) and not getattr(self, other):

@@ -3,6 +3,7 @@
 from functools import partial
 
 from bosh_aws_cpi.aws import instances, network_interfaces
+from bosh_aws_cpi.cpi.agent_registry import DisabledRegistry
 from bosh_aws_cpi.cpi.cloud import Cloud
 from bosh_aws_cpi.cpi.encryption_keys import naming_keys
 from bosh_aws_cpi.cpi.undo import Undo, run_with_undo
@@ -57,7 +58,7 @@ def create_vm(
 
 
 def _check_registry(cloud: Cloud) -> None:
-    if cloud.registry.is_there:
+    if not isinstance(cloud.registry, DisabledRegistry):
         return
     version = "v1" if cloud.api_version == 1 else f"v2 and stemcell api version {cloud.stemcell_api_version}"
     raise CloudError(f"Cannot create VM without registry with CPI {version}. Registry not configured.")

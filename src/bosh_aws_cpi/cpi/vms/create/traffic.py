@@ -5,27 +5,22 @@ All of them are looked up before the VM is created, so that a missing one is rep
 
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING
 
+from bosh_aws_cpi import interrupts
 from bosh_aws_cpi.aws import elastic_ips, load_balancers, routes, tags
 from bosh_aws_cpi.aws.elastic_ips import ElasticIp
 from bosh_aws_cpi.aws.load_balancers import ResolvedTargetGroup, Target, record_tags
-from bosh_aws_cpi.aws.routes import Route, RouteTable
+from bosh_aws_cpi.aws.routes import RouteTable
 from bosh_aws_cpi.aws.sdk import timing
-from bosh_aws_cpi.aws.sdk.errors import may_have_taken_effect
 from bosh_aws_cpi.cpi.cloud import Cloud
 from bosh_aws_cpi.cpi.lookup import Ask
 from bosh_aws_cpi.cpi.undo import Undo
 from bosh_aws_cpi.cpi.vms.create.parse import WantedVm
 from bosh_aws_cpi.errors import CloudError
-from bosh_aws_cpi.jsontext import Json
 from bosh_aws_cpi.model import Instance, NicPlan, Subnet, Vip
 from bosh_aws_cpi.plan import placement
 from bosh_aws_cpi.properties.vm import TargetGroup as WantedGroup
 from bosh_aws_cpi.records import EMPTY, Record
-
-if TYPE_CHECKING:
-    from mypy_boto3_ec2 import EC2Client
 
 
 class Traffic(Record):
@@ -171,61 +166,37 @@ def _check_table(cloud: Cloud, table_id: str, table: RouteTable | None, vpc_id: 
         )
 
 
-class _PointedRoute(Record):
-    """A route that points to the VM now."""
-
-    table_id: str
-    destination: str
-    before: Route | None
-    """The route as it was; None when there was none."""
-
-    def __str__(self) -> str:
-        return f"route to {self.destination} in {self.table_id}"
-
-
 def _point_route(cloud: Cloud, table: RouteTable, destination: str, nic_id: str, undo: Undo) -> None:
     """Point the route of a destination to the interface, or create the route if there is none.
 
     CreateRoute has no client token: if it reports an existing route, an earlier attempt whose answer was
     lost may have created it.
     """
-    ec2, target = cloud.ec2, {"NetworkInterfaceId": nic_id}
-    pointed = partial(_PointedRoute, table.table_id, destination)
+    ec2, table_id, target = cloud.ec2, table.table_id, {"NetworkInterfaceId": nic_id}
+    before = table.route(destination)
 
-    def point() -> _PointedRoute:
-        before = table.route(destination)
+    def restore() -> None:
+        now = routes.find(ec2, table_id, destination)
+        if now is None or now.target != target:  # it was not pointed, or somebody else has changed it since
+            return
         if before is None:
-            if routes.create(ec2, table.table_id, destination, target):
-                return pointed(None)
-            before = routes.find(ec2, table.table_id, destination)
+            routes.delete(ec2, table_id, destination)
+        elif before.target and not before.is_blackhole:
+            routes.replace(ec2, table_id, destination, dict(before.target))
+        # A route that was a blackhole becomes one again when the interface is deleted.
+
+    interrupts.check()
+    undo.arm(f"route to {destination} in {table_id}", restore)
+    with interrupts.shielded():
+        if before is None:
+            if routes.create(ec2, table_id, destination, target):
+                return
+            before = routes.find(ec2, table_id, destination)
         if before is not None and before.target == target:
-            return pointed(None)
-        if not routes.replace(ec2, table.table_id, destination, target):  # it was deleted after the lookup
-            routes.create(ec2, table.table_id, destination, target)
-            return pointed(None)
-        return pointed(before)
-
-    def point_or_restore() -> _PointedRoute:
-        try:
-            return point()
-        except Exception as error:
-            if may_have_taken_effect(error):
-                uncertain = pointed(table.route(destination))
-                undo.arm(uncertain, lambda: _restore(ec2, uncertain, target))
-            raise
-
-    undo.create(point_or_restore, lambda route: _restore(ec2, route, target))
-
-
-def _restore(ec2: "EC2Client", route: _PointedRoute, target: Json) -> None:
-    now = routes.find(ec2, route.table_id, route.destination)
-    if now is None or now.target != target:  # somebody else has changed it since
-        return
-    if route.before is None:
-        routes.delete(ec2, route.table_id, route.destination)
-    elif route.before.target and not route.before.is_blackhole:
-        routes.replace(ec2, route.table_id, route.destination, dict(route.before.target))
-    # A route that was a blackhole becomes one again when the interface is deleted.
+            before = None
+        elif not routes.replace(ec2, table_id, destination, target):  # it was deleted after the lookup
+            before = None
+            routes.create(ec2, table_id, destination, target)
 
 
 def _target(group: ResolvedTargetGroup, instance: Instance) -> Target:
