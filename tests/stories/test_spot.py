@@ -58,9 +58,20 @@ def test_on_demand(story: Story, world: World) -> None:
 SPOT_CALLS = ("RunInstances", "DescribeSpotInstanceRequests", "CancelSpotInstanceRequests")
 
 
-@pytest.mark.parametrize("fallback", [WITH_FALLBACK, {}], ids=["fallback", "none"])
-def test_open_request(story: Story, fake_aws: FakeAws, world: World, fallback: dict[str, Any]) -> None:
-    """The request that EC2 keeps open after it refused the price is cancelled: it launches nothing later."""
+@pytest.mark.parametrize(
+    ("fallback", "code"),
+    [
+        (WITH_FALLBACK, "SpotMaxPriceTooLow"),
+        ({}, "SpotMaxPriceTooLow"),
+        ({}, "MaxSpotInstanceCountExceeded"),
+    ],
+    ids=["fallback", "none", "final"],
+)
+def test_open_request(
+    story: Story, fake_aws: FakeAws, world: World, fallback: dict[str, Any], code: str
+) -> None:
+    """The request that EC2 keeps open after it refused a launch is cancelled: it launches nothing later."""
+    fake_aws.rule(action="RunInstances", replace=[["SpotMaxPriceTooLow", code]])
     answer = story.create_vm({**TOO_LOW, **fallback})
     calls = [action for action in fake_aws.actions() if action in SPOT_CALLS]
     assert calls == [*SPOT_CALLS, *(["RunInstances"] if fallback else [])]
@@ -68,7 +79,7 @@ def test_open_request(story: Story, fake_aws: FakeAws, world: World, fallback: d
         vm_cid = answer.ok()[0]
         assert world.state()["instances"] == [vm_cid]
     else:
-        assert "SpotMaxPriceTooLow" in answer.error["message"]
+        assert code in answer.error["message"]
     assert world.state()["spot requests"] == []
     assert "spot-instances-request" in story.sent("RunInstances")[0].values()
 

@@ -258,6 +258,15 @@ def test_type_without_it(story: Story, spread_vm: SpreadVm, fake_aws: FakeAws) -
     assert "DescribePlacementGroups" not in fake_aws.actions()
 
 
+def test_one_type_without_it(spread_vm: SpreadVm, launched: Launches, fake_aws: FakeAws) -> None:
+    """Of a VM that prefers the group, a type that EC2 launches into none runs outside, and others inside."""
+    of_micro = ["(<item>(?:(?!<instanceType>).)*<instanceType>t3.micro<.*?)<item>spread</item>", r"\1"]
+    fake_aws.rule(action="DescribeInstanceTypes", replace=[of_micro])
+    fake_aws.rule(action="RunInstances", nth=1, error=SHORT)
+    spread_vm({**PREFER, "instance_type_fallbacks": ["t3.small"]}).ok()
+    assert launched() == [("t3.micro", False, False), ("t3.small", False, True)]
+
+
 @pytest.mark.usefixtures("full_group")
 def test_full_in_one_zone(spread_vm: SpreadVm, world: World) -> None:
     """A group that is full in the zone of a VM with zone_fallback has room in another one."""
