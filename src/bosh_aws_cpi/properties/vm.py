@@ -38,9 +38,7 @@ _CLASSIC: Final = AwsName(
     "the name of a classic load balancer; those of other load balancers are in lb_target_groups",
     _BALANCING_NAME,
 )
-_SECURITY_GROUPS: Final = AwsName(
-    "the name of a security group, or its id, sg-…", f"(?!sg-).+|sg-{ID_DIGITS}"
-)
+_GROUP_NAME: Final = AwsName("the name of a security group, or its id, sg-…", f"(?!sg-).+|sg-{ID_DIGITS}")
 _OF_RESOURCES: Final = AwsName("the ARN of a resource group in REGION", arn("resource-groups", "group"))
 _INSTANCE_TYPE: Final = AwsName("the name of an instance type", ".+")
 _KEY_PAIR: Final = AwsName(
@@ -331,7 +329,7 @@ class VmProperties(Properties):
     zone_fallback: Truth = False
     """* If the zone is full, launch the VM in [another one](capacity.md#when-a-zone-is-full) of its network's
     `subnet_fallbacks`."""
-    security_groups: tuple[Annotated[str, _SECURITY_GROUPS], ...] = ()
+    security_groups: tuple[Annotated[str, _GROUP_NAME], ...] = ()
     """[Names or ids](network-interfaces.md#security-groups). Default: those of the networks."""
     key_name: Annotated[str, _KEY_PAIR] | None = None
     """SSH key pair. Default: `aws.default_key_name`."""

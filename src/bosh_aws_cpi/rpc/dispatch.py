@@ -55,8 +55,9 @@ def answer(read: Callable[[], bytes], host: Host, elapsed: Callable[[], float]) 
         interrupts.start()
         response = _answer(read, host, elapsed)
         interrupts.close()
-    except Interrupted as signal:  # before the request was read, or while another error was answered
-        return _error_response(_interruption_error(signal), "")
+    except Interrupted as signal:  # also before the request was read, or while another error was answered
+        error = CloudError(f"The call was interrupted by {signal.cause} before it was complete")
+        return _error_response(error, "")
     return response
 
 
@@ -65,8 +66,8 @@ def _answer(read: Callable[[], bytes], host: Host, elapsed: Callable[[], float])
         return _run(read(), host, elapsed)
     except BoshError as error:
         return _error_response(error, "")
-    except Interrupted as signal:
-        return _error_response(_interruption_error(signal), "")
+    except Interrupted:
+        raise
     except BaseException as error:  # noqa: BLE001 - the caller must always get an answer
         typed = _unforeseen_error(error)
         return _error_response(typed, _log_text(typed, error))
@@ -113,10 +114,6 @@ def _lacks_memory(error: BaseException | None) -> bool:
             return True
         error = _cause(error)
     return False
-
-
-def _interruption_error(interruption: Interrupted) -> CloudError:
-    return CloudError(f"The call was interrupted by {interruption.cause} before it was complete")
 
 
 def _log_text(typed: BoshError, error: BaseException) -> str:

@@ -94,7 +94,10 @@ def _put_all(cloud: Cloud, snapshot_id: str, source: ImageSource) -> dict[int, b
 
 
 class _Pool(ThreadPoolExecutor):
-    """A thread pool that continues with fewer threads if the system denies more."""
+    """A thread pool that continues with fewer threads if the system denies more.
+
+    The library has no other place to say so than this method.
+    """
 
     def _adjust_thread_count(self) -> None:
         try:
