@@ -193,6 +193,14 @@ def test_option_of_a_vip_network(story: Story) -> None:
     )
 
 
+def test_option_among_those_of_the_vm(story: Story) -> None:
+    """An option of a network is no property of a VM: it is ignored there, whatever the type supports."""
+    answer = story.create_vm({"instance_type": "t2.medium", **TRACKING})
+    answer.ok()
+    unknown = "Unknown properties are ignored: cloud_properties.connection_tracking"
+    assert story.warnings(answer) == [unknown]
+
+
 def test_types_of_the_built_in_table(story: Story, with_options: Callable[..., Any], world: World) -> None:
     """The built-in table does not know what types can have: then EC2 refuses, and nothing is left."""
     cpi = story.cpi_with(enable_describe_instance_types=False)

@@ -106,13 +106,12 @@ def test_several_interfaces(story: Story, origin: dict[str, str], world: World) 
     assert kept == {"late": None, "a": macs[0], "ignored": None, "b": macs[1], "a6": macs[0]}
 
 
-def test_interfaces_shown_late(
-    create_vm: CreateVm, network: WriteNetwork, world: World, fake_aws: FakeAws
-) -> None:
+def test_interfaces_shown_late(story: Story, world: World, fake_aws: FakeAws) -> None:
     """EC2 may show that a VM runs before it shows the interfaces, which end with it all the same."""
     hidden = ["<networkInterfaceSet>.*?</networkInterfaceSet>", ""]
     fake_aws.rule(action="DescribeInstances", nth=1, times=2, replace=[hidden])
-    vm_cid = create_vm(networks={"a": network("10.0.1.10"), "b": network("10.0.2.10", 1)}).ok()[0]
+    networks = {"a": story.network("10.0.1.10"), "b": story.network("10.0.2.10", 1)}
+    vm_cid = story.create_vm(networks=networks).ok()[0]
     interfaces = world.instance(vm_cid)["NetworkInterfaces"]
     assert [nic["Attachment"]["DeleteOnTermination"] for nic in interfaces] == [True, True]
 

@@ -95,14 +95,8 @@ def prefer_spread(options: Sequence[LaunchOption]) -> list[LaunchOption]:
     So a VM gives up its place in the group before its instance type, its market or its reservation. A type
     that EC2 launches into no such group is launched outside only.
     """
-    outside = (option.replace(skips_placement_group=True) for option in options)
-    pairs = zip(options, outside, strict=True)
-    return [
-        each
-        for pair in pairs
-        for each in pair
-        if each.skips_placement_group or "spread" not in each.of_type.lacks
-    ]
+    both = (each for option in options for each in (option, option.replace(skips_placement_group=True)))
+    return [each for each in both if each.skips_placement_group or "spread" not in each.of_type.lacks]
 
 
 def in_subnets(options: Sequence[LaunchOption], subnets: Mapping[str, str], zone: str) -> list[LaunchOption]:

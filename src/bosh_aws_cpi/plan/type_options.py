@@ -79,10 +79,12 @@ def hibernation_warning(
 
 
 def _is_requested(properties: VmProperties, name: str) -> bool:
-    """Whether a VM needs an option; those of its networks are none of its properties."""
-    of_hash, _, key = name.rpartition(".")
-    holder = getattr(properties, of_hash) if of_hash else properties
-    return getattr(holder, key, None) not in _NEEDING_NOTHING
+    """Whether a VM needs an option; a network's option has no effect among the VM's own properties."""
+    first, _, key = name.partition(".")
+    if first not in VmProperties.model_fields:
+        return False
+    value = getattr(properties, first)
+    return (getattr(value, key, None) if key else value) not in _NEEDING_NOTHING
 
 
 def _of_hibernation(image: Image, of_type: InstanceTypeFacts, devices: BlockDevices) -> Iterator[Problem]:

@@ -38,11 +38,11 @@ def delete_vm(cloud: Cloud, vm_cid: str) -> None:
         if aws.deregister_on_delete:
             from bosh_aws_cpi.cpi.vms.deregister import deregister  # noqa: PLC0415 - loads pydantic
 
-            before = _look(cloud, vm_cid)
+            before = _with_tags(cloud, instances.find(cloud.ec2, vm_cid))
             deregistered = deregister(cloud, before)
         if aws.skip_os_shutdown is not None and (before is None or deregistered):
             # The drain may have taken minutes, in which disks may have been attached.
-            before = _look(cloud, vm_cid, before)
+            before = _with_tags(cloud, instances.find(cloud.ec2, vm_cid), before)
         skips_shutdown = before is not None and _skips_shutdown(cloud, before)
         instances.terminate(cloud.ec2, vm_cid, skips_shutdown=skips_shutdown)
     except VMNotFound:
@@ -57,11 +57,7 @@ def delete_vm(cloud: Cloud, vm_cid: str) -> None:
     registry.delete(vm_cid)
 
 
-def _look(cloud: Cloud, vm_cid: str, earlier: Instance | None = None) -> Instance:
-    return _with_tags(cloud, instances.find(cloud.ec2, vm_cid), earlier)
-
-
-def _with_tags(cloud: Cloud, instance: Instance, other: Instance | None) -> Instance:
+def _with_tags(cloud: Cloud, instance: Instance, other: Instance | None = None) -> Instance:
     """The VM with its tags: if EC2 did not show them, those of another look, or of one some seconds later."""
     with_tags = timing.look_twice(
         lambda: next((each for each in (instance, other) if each and tag_plan.are_shown(each.tags)), None),
