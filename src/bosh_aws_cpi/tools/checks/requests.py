@@ -166,7 +166,8 @@ class Request(Entity):
         """The entry that lacks a property: of the VM's networks the one that the text names."""
         networks = self.user.get("networks") or self.user.get("network")
         if key in _OF_NETWORKS and (networks is not None or key == "networks"):
-            named = [each for each in hashes(networks) if f"'{name_of(each)}'" in text]
+            shown = {each: (f"'{name_of(each)}'", f"networks.{name_of(each)}.") for each in hashes(networks)}
+            named = [each for each, forms in shown.items() if any(form in text for form in forms)]
             return named[0] if len(named) == 1 else networks or self.user
         if key in {*REQUIRED, *_OF_NETWORKS}:
             return self._owner(key).at("cloud_properties")
@@ -320,6 +321,8 @@ def _network(
     kind, given = type_of(network), subnet.value.get("cloud_properties")
     static = [block for _, blocks in ranges_of(entry.get("static_ips")) for block in blocks]
     address = str(static[0][0]) if static else ""
+    if files.is_for_create_env:  # bosh-cli passes the first as it is
+        address = next((text.value for text in entry.at("static_ips").texts()), "")
     is_chosen_later = not files.is_for_create_env or entry.at("static_ips").has_variables
     if kind == "vip" and not address and is_chosen_later:
         return None

@@ -224,6 +224,8 @@ AT_POOL, AT_NET, AT_GROUP = "resource_pools/vms", "networks/private", "instance_
         ((*NET, "subnets", 0, "gateway"), "10.0.1.1", f"{AT_NET}/subnets/0/gateway", CLI),
         ((*GROUP, "networks", 0, "static_ips"), GONE, f"{AT_GROUP}/networks/private", "CPI"),
         ((*GROUP, "networks", 1, "static_ips"), GONE, f"{AT_GROUP}/networks/public", "CPI"),
+        ((*GROUP, "networks", 1, "static_ips"), ["ELASTIC-IP"], f"{AT_GROUP}/networks/public", "CPI"),
+        ((*GROUP, "networks", 0, "static_ips"), ["10.0.0.6/32"], f"{AT_GROUP}/networks/private", "CPI"),
         (("tags",), {"aws:team": "a"}, "tags/aws:team", "CPI"),
         (("tags",), {f"team-{number}": "a" for number in range(40)}, "tags/team-39", "CPI"),
         (("tags",), {f"team-{number}": "a" for number in range(50)}, "tags", "CPI"),
