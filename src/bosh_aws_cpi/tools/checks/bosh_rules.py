@@ -200,7 +200,7 @@ def how_to_write(node: Node, what: str, inner: type[Properties] | None = None) -
         return QUOTED if str(int(text)) == text else f"Write {int(text)}"
     if "true or false" in what and text in {"true", "false"}:
         return QUOTED
-    return did_you_mean(text, _WORD.findall(what))
+    return did_you_mean(text, {*_WORD.findall(what)} - {text})  # the message may quote the value, too
 
 
 def _as_hash(value: object, inner: type[Properties]) -> str:

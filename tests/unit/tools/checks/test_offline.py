@@ -122,6 +122,13 @@ def test_prefix(check: Check, values: dict[str, Any], remedy: str) -> None:
     assert remedy in "".join(each.text for each in found)
 
 
+def test_value_in_a_message(check: Check) -> None:
+    """The wrong value that a message quotes is not proposed."""
+    config = changed(yaml.safe_load(OWN), ("vm_types", 1, "cloud_properties", "spot_bid_price"), "$0.5")
+    (found,) = check(config)
+    assert found.text.endswith("more than 0.001, got '$0.5'")
+
+
 def test_single_address(check: Check) -> None:
     """A range of one address has no router: the Director refuses it."""
     assert check(changed(yaml.safe_load(OWN), (*SUBNET, "range"), "10.0.0.1/32")) == []
