@@ -9,6 +9,7 @@ from testbed.executable import Cpi
 from testbed.world import World
 from tests.stories.checked_config import DYNAMIC, GONE, SUBNET, Z1, Route, changed, right, subnet
 from tests.stories.checking import checked, checked_with
+from tests.stories.story import Story
 
 Changes = Mapping[Route, Any]
 SMALL: Route = ("vm_types", 0, "cloud_properties")
@@ -426,6 +427,16 @@ ONLINE: dict[str, Row] = {
         [group("large", "dynamic", azs=("z1",), instances=0)],
         [("not checked", "networks/dynamic/subnets/0/cloud_properties/subnet_fallbacks/1", "((subnet))")],
     ),
+    "a fallback in another zone, of a network that is judged alone": (
+        {(*OF_DYNAMIC, "subnet_fallbacks"): [IN_Z2]},
+        None,
+        [("error", "networks/dynamic/subnets/0/cloud_properties/subnet_fallbacks/0", "set zone_fallback")],
+    ),
+    "a fallback in another zone, in a file without VM types, which may have zone_fallback": (
+        {(*OF_DYNAMIC, "subnet_fallbacks"): [IN_Z2], ("vm_types",): GONE, ("compilation",): GONE},
+        None,
+        NOTHING,
+    ),
     "the second subnet of an az": (
         {(*SUBNET[:3], 2): subnet("10.0.7", "z1", S1)},
         None,
@@ -465,3 +476,12 @@ def test_offline(cpi: Cpi, world: World, row: str) -> None:
 def test_online(cpi: Cpi, world: World, row: str) -> None:
     """With AWS, each row's mistake has the severity that its use gives it."""
     decided(cpi, world, ONLINE[row])
+
+
+def test_error_of_the_configuration(story: Story, world: World) -> None:
+    """Of two subnets, a VM type is tried in the one where only the configuration is wrong."""
+    whole = changed(right(world), (*SMALL, ZONE), world.other_zone)
+    whole = changed(whole, (*OF_SUBNET, "security_groups"), ["bosh"])  # where the zone is wrong
+    whole = changed(whole, (*OF_DYNAMIC, "subnet"), world.subnet_ids[2])
+    found = checked(story.cpi_with(default_security_groups=["nobody"]), whole)
+    assert {(each["severity"], each["path"]) for each in found} == {("error", "aws.default_security_groups")}
