@@ -7,20 +7,7 @@ from typing import TYPE_CHECKING, Final, TypeVar
 from botocore.exceptions import ClientError
 
 from bosh_aws_cpi.aws import instances, volumes
-from bosh_aws_cpi.aws.sdk import timing
-from bosh_aws_cpi.aws.sdk.errors import (
-    DEVICE_NAME_TAKEN,
-    FAILURES,
-    NOT_ATTACHABLE_YET,
-    NOT_ATTACHED,
-    VOLUME_CHANGING,
-    VOLUME_IN_USE,
-    call_unless,
-    describe_error,
-    may_have_taken_effect,
-    naming_disk,
-    naming_vm,
-)
+from bosh_aws_cpi.aws.sdk import errors, timing
 from bosh_aws_cpi.errors import CloudError, DiskNotAttached, DiskNotFound, VMNotFound
 from bosh_aws_cpi.jsontext import Json
 from bosh_aws_cpi.log import logger
@@ -95,8 +82,8 @@ def _attach_as(client: "EC2Client", disk_cid: str, vm_cid: str, device_name: str
         try:
             client.attach_volume(VolumeId=disk_cid, InstanceId=vm_cid, Device=device_name, **on_card)
         except client.exceptions.ClientError as error:
-            is_name_taken = DEVICE_NAME_TAKEN(error)
-            if not (is_name_taken or VOLUME_IN_USE(error)):
+            is_name_taken = errors.DEVICE_NAME_TAKEN(error)
+            if not (is_name_taken or errors.VOLUME_IN_USE(error)):
                 raise
             volume = volumes.find(client, disk_cid)
             state, attached = volume.attachments.get(vm_cid, ("", ""))
@@ -111,9 +98,9 @@ def _attach_as(client: "EC2Client", disk_cid: str, vm_cid: str, device_name: str
 
     ready = f"instance '{vm_cid}' to accept volume '{disk_cid}'"
     for policy, what, codes in (
-        (timing.INSTANCE_READY_TO_ATTACH, ready, NOT_ATTACHABLE_YET),
-        (timing.VOLUME_MODIFIED, f"volume '{disk_cid}' to be changed", VOLUME_CHANGING),
-        (timing.VOLUME_RELEASED, f"volume '{disk_cid}' to be released", VOLUME_IN_USE),
+        (timing.INSTANCE_READY_TO_ATTACH, ready, errors.NOT_ATTACHABLE_YET),
+        (timing.VOLUME_MODIFIED, f"volume '{disk_cid}' to be changed", errors.VOLUME_CHANGING),
+        (timing.VOLUME_RELEASED, f"volume '{disk_cid}' to be released", errors.VOLUME_IN_USE),
     ):  # each wait is within the next one
         call = partial(timing.retry_on_codes, policy, what, codes, call)
     return _repeat_while_shown(client, disk_cid, vm_cid, call)
@@ -157,7 +144,9 @@ class _Holder:
         state = self._state(vm_cid)
         where = f"Volume '{volume.disk_cid}' is attached to instance '{vm_cid}' ({state}), as {name}"
         if is_last and state in _KEEPING_STATES:
-            raise CloudError(f"{describe_error(error)}. {where}. Detach it from there first") from error
+            raise CloudError(
+                f"{errors.describe_error(error)}. {where}. Detach it from there first"
+            ) from error
         if self._refusals == 1:
             logger.info("%s: waiting for its release", where)
 
@@ -167,8 +156,8 @@ class _Holder:
             return instances.find(self._client, vm_cid).state
         except VMNotFound:
             return "unknown to EC2"
-        except FAILURES as error:
-            logger.info("Could not look at instance '%s': %s", vm_cid, describe_error(error))
+        except errors.FAILURES as error:
+            logger.info("Could not look at instance '%s': %s", vm_cid, errors.describe_error(error))
             return "not known"
 
 
@@ -208,10 +197,10 @@ def detach(client: "EC2Client", disk_cid: str, vm_cid: str) -> None:
         try:
             client.detach_volume(VolumeId=disk_cid, InstanceId=vm_cid)
         except client.exceptions.ClientError as error:
-            if NOT_ATTACHED(error) and may_have_taken_effect(error):
+            if errors.NOT_ATTACHED(error) and errors.may_have_taken_effect(error):
                 logger.info("Volume '%s' was detached by the call whose answer was lost", disk_cid)
                 return
-            if NOT_ATTACHED(error):
+            if errors.NOT_ATTACHED(error):
                 raise DiskNotAttached(disk_cid, vm_cid) from error
             raise
 
@@ -220,9 +209,10 @@ def detach(client: "EC2Client", disk_cid: str, vm_cid: str) -> None:
 
 def detach_by_force(client: "EC2Client", disk_cid: str, vm_cid: str) -> None:
     """Call DetachVolume with Force, and wait; no error if the volume is not attached."""
-    with naming_disk(disk_cid), naming_vm(vm_cid):
-        detaching = call_unless(
-            NOT_ATTACHED, lambda: client.detach_volume(VolumeId=disk_cid, InstanceId=vm_cid, Force=True)
+    with errors.naming_disk(disk_cid), errors.naming_vm(vm_cid):
+        detaching = errors.call_unless(
+            errors.NOT_ATTACHED,
+            lambda: client.detach_volume(VolumeId=disk_cid, InstanceId=vm_cid, Force=True),
         )
     if detaching is not None:
         wait_until_detached(client, disk_cid, vm_cid)

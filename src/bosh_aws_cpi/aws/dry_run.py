@@ -5,14 +5,7 @@ from collections.abc import Callable
 
 from botocore.exceptions import ClientError
 
-from bosh_aws_cpi.aws.sdk.errors import (
-    DRY_RUN_PASSED,
-    EXPLICIT_DENY,
-    NO_CAPACITY,
-    SUBNET_FULL,
-    is_error_of_aws,
-    is_transient,
-)
+from bosh_aws_cpi.aws.sdk import errors
 from bosh_aws_cpi.aws.sdk.translation import explain
 from bosh_aws_cpi.jsontext import Json
 
@@ -22,7 +15,7 @@ def may_depend_on_tags(refusal: str) -> bool:
 
     AWS's messages are in the IAM user guide, "Troubleshoot access denied error messages".
     """
-    return "not authorized" in refusal and not re.search(f"{EXPLICIT_DENY}|control policy", refusal)
+    return "not authorized" in refusal and not re.search(f"{errors.EXPLICIT_DENY}|control policy", refusal)
 
 
 def refusal(call: Callable[..., object], arguments: Json) -> str:
@@ -40,9 +33,9 @@ def refusal(call: Callable[..., object], arguments: Json) -> str:
     try:
         call(**arguments, DryRun=True)
     except ClientError as error:
-        if DRY_RUN_PASSED(error) or NO_CAPACITY(error) or SUBNET_FULL(error):
+        if errors.DRY_RUN_PASSED(error) or errors.NO_CAPACITY(error) or errors.SUBNET_FULL(error):
             return ""
-        if is_transient(error) or not is_error_of_aws(error):
+        if errors.is_transient(error) or not errors.is_error_of_aws(error):
             raise
         return explain(error)
     return ""

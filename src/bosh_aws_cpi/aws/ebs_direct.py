@@ -7,14 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from botocore.exceptions import ClientError
 
-from bosh_aws_cpi.aws.sdk import timing
-from bosh_aws_cpi.aws.sdk.errors import (
-    BLOCK_INVALID,
-    DIRECT_SNAPSHOT_MISSING,
-    SNAPSHOT_NOT_PENDING,
-    detail_of,
-    may_have_taken_effect,
-)
+from bosh_aws_cpi.aws.sdk import errors, timing
 from bosh_aws_cpi.aws.sdk.idempotency import create_once
 from bosh_aws_cpi.log import logger
 from bosh_aws_cpi.model import Encryption
@@ -109,7 +102,7 @@ def put(
                 ChecksumAlgorithm="SHA256",
             )
         except ClientError as error:
-            if DIRECT_SNAPSHOT_MISSING(error) or _is_transient(error):
+            if errors.DIRECT_SNAPSHOT_MISSING(error) or _is_transient(error):
                 raise timing.NotYet(str(error)) from error
             raise
         if written["Checksum"] != checksum:  # a proxy's answer lacks this header
@@ -121,9 +114,9 @@ def put(
 
 def _is_transient(error: ClientError) -> bool:
     """Whether EBS refuses a block for a transient reason."""
-    if not BLOCK_INVALID(error):
+    if not errors.BLOCK_INVALID(error):
         return False
-    message = str(detail_of(error).get("Message", ""))
+    message = str(errors.detail_of(error).get("Message", ""))
     return error.response.get("Reason") in _TRANSIENT_REASONS or _BLOCK_NOT_READ in message
 
 
@@ -145,6 +138,6 @@ def complete(client: "EBSClient", snapshot_id: str, digests: Mapping[int, bytes]
             ChecksumAggregationMethod="LINEAR",
         )
     except ClientError as error:
-        if not (may_have_taken_effect(error) and SNAPSHOT_NOT_PENDING(error)):
+        if not (errors.may_have_taken_effect(error) and errors.SNAPSHOT_NOT_PENDING(error)):
             raise
         logger.info("Snapshot '%s' was completed by the call whose answer was lost", snapshot_id)

@@ -6,18 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from bosh_aws_cpi.aws import snapshots, tags
-from bosh_aws_cpi.aws.sdk import timing
-from bosh_aws_cpi.aws.sdk.errors import (
-    FAILURES,
-    IMAGE_MISSING,
-    NOT_FOUND_YET,
-    UNAUTHORIZED,
-    UNKNOWN_PARAMETER,
-    ask_or_warn,
-    call_unless,
-    describe_error,
-    run_all,
-)
+from bosh_aws_cpi.aws.sdk import errors, timing
 from bosh_aws_cpi.aws.sdk.filters import by_tags, equals, starts_with
 from bosh_aws_cpi.aws.sdk.idempotency import WITHOUT_TOKEN, create_once, has_tags, parse_time, tags_of
 from bosh_aws_cpi.aws.sdk.translation import explain
@@ -179,7 +168,7 @@ def tag_snapshots(client: "EC2Client", image: Image) -> None:
 def describe(client: "EC2Client", ami_id: str) -> "ImageTypeDef | None":
     """DescribeImages' entry for an AMI, even a deprecated or disabled one; None when EC2 does not know it."""
     which: Any = {"ImageIds": [ami_id], "IncludeDeprecated": True, "IncludeDisabled": True}
-    amis = call_unless(IMAGE_MISSING, lambda: client.describe_images(**which)["Images"])
+    amis = errors.call_unless(errors.IMAGE_MISSING, lambda: client.describe_images(**which)["Images"])
     return amis[0] if amis else None
 
 
@@ -241,7 +230,7 @@ def allowed_images_hint(client: "EC2Client") -> str:
     Returns:
         The last sentence of the error; empty when the setting is disabled, or can't be read.
     """
-    settings = ask_or_warn("the Allowed AMIs setting", client.get_allowed_images_settings)
+    settings = errors.ask_or_warn("the Allowed AMIs setting", client.get_allowed_images_settings)
     if settings is None or settings.get("State") != "enabled":
         return ""
     owner = "an organisation's policy" if settings.get("ManagedBy") == "declarative-policy" else "the account"
@@ -255,7 +244,7 @@ def allowed_images_hint(client: "EC2Client") -> str:
 def deregister(client: "EC2Client", ami_id: str) -> None:
     """Deregister an AMI without its snapshot: the caller deletes the snapshot in a separate step."""
     logger.info("Deregistering AMI '%s'", ami_id)
-    timing.discard(f"AMI '{ami_id}'", IMAGE_MISSING, lambda: client.deregister_image(ImageId=ami_id))
+    timing.discard(f"AMI '{ami_id}'", errors.IMAGE_MISSING, lambda: client.deregister_image(ImageId=ami_id))
     _wait_until_gone(client, ami_id)
 
 
@@ -277,9 +266,9 @@ def delete(client: "EC2Client", ami_id: str) -> None:
     try:
         remaining = _remaining_snapshots(client, ami_id)
     except client.exceptions.ClientError as error:
-        if not UNAUTHORIZED(error):
+        if not errors.UNAUTHORIZED(error):
             raise
-        logger.warning("Could not look for snapshots of AMI '%s': %s", ami_id, describe_error(error))
+        logger.warning("Could not look for snapshots of AMI '%s': %s", ami_id, errors.describe_error(error))
         return
     _delete_snapshots(client, ami_id, remaining)
 
@@ -298,7 +287,7 @@ def discard_copy(client: "EC2Client", ami_id: str, own_tags: Mapping[str, str]) 
         CloudError: A deletion is not certain; all other snapshots that were found were tried.
         ClientError: The same.
     """
-    image = ask_or_warn(f"the snapshots of AMI '{ami_id}'", lambda: find(client, ami_id))
+    image = errors.ask_or_warn(f"the snapshots of AMI '{ami_id}'", lambda: find(client, ami_id))
     if image and any(image.tags.get(key, value) != value for key, value in own_tags.items()):
         logger.warning("AMI '%s' is not deleted: another call has adopted it", ami_id)
         return
@@ -313,7 +302,7 @@ def _snapshots_of_copy(client: "EC2Client", ami_id: str, own_tags: Mapping[str, 
     try:
         return _remaining_snapshots(client, ami_id, own_tags)
     except client.exceptions.ClientError as error:
-        if not UNAUTHORIZED(error):
+        if not errors.UNAUTHORIZED(error):
             raise
         marks = ", ".join(f"{key}={value}" for key, value in own_tags.items())
         message = f"Snapshots of AMI '{ami_id}' with the tag {marks} may be left behind: {explain(error)}"
@@ -341,25 +330,27 @@ def _delete(
     what = f"AMI '{ami_id}'"
 
     def is_shown(error: BaseException) -> bool:
-        image = ask_or_warn(what, lambda: find(client, ami_id)) if NOT_FOUND_YET(error) else None
+        if not errors.NOT_FOUND_YET(error):
+            return False
+        image = errors.ask_or_warn(what, lambda: find(client, ami_id))
         return image is not None and image.state != "deregistered"
 
     once_found = partial(timing.retry_on_codes, timing.VISIBLE, f"{what} to be found", is_shown, deregister)
-    timing.discard(what, IMAGE_MISSING, once_found, patience)
+    timing.discard(what, errors.IMAGE_MISSING, once_found, patience)
 
     def delete(find_snapshots: Callable[[], Sequence[str]]) -> None:
         unhandled = [each for each in dict.fromkeys(find_snapshots()) if each not in handled]
         handled.update(unhandled)
         _delete_snapshots(client, ami_id, unhandled)
 
-    run_all(lambda: _wait_until_gone(client, ami_id), *(partial(delete, each) for each in lists))
+    errors.run_all(lambda: _wait_until_gone(client, ami_id), *(partial(delete, each) for each in lists))
 
 
 def _deregister(client: "EC2Client", ami_id: str) -> Any:  # noqa: ANN401 - the SDK's typed dict
     """Call DeregisterImage, with DeleteAssociatedSnapshots where the partition supports it."""
     deregister = partial(client.deregister_image, ImageId=ami_id)
     whole = partial(deregister, DeleteAssociatedSnapshots=True)
-    return call_unless(UNKNOWN_PARAMETER, whole) or deregister()
+    return errors.call_unless(errors.UNKNOWN_PARAMETER, whole) or deregister()
 
 
 def _remaining_snapshots(
@@ -394,7 +385,7 @@ def _remaining_snapshots(
 
 
 def _delete_snapshots(client: "EC2Client", ami_id: str, snapshot_ids: Sequence[str]) -> None:
-    run_all(*(partial(_delete_or_tag, client, ami_id, snapshot_id) for snapshot_id in snapshot_ids))
+    errors.run_all(*(partial(_delete_or_tag, client, ami_id, snapshot_id) for snapshot_id in snapshot_ids))
 
 
 def _delete_or_tag(client: "EC2Client", ami_id: str, snapshot_id: str) -> None:
@@ -402,8 +393,8 @@ def _delete_or_tag(client: "EC2Client", ami_id: str, snapshot_id: str) -> None:
     try:
         if not snapshots.delete(client, snapshot_id, ami_id):
             logger.warning("Snapshot '%s' of AMI '%s' is kept: another AMI uses it", snapshot_id, ami_id)
-    except (*FAILURES, CloudError) as error:
-        refusal = describe_error(error)
+    except (*errors.FAILURES, CloudError) as error:
+        refusal = errors.describe_error(error)
         logger.warning("Could not delete snapshot '%s' of AMI '%s': %s", snapshot_id, ami_id, refusal)
         tags.try_to_create(client, snapshot_id, {AMI_TAG: ami_id})
         raise

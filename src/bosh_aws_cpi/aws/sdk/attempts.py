@@ -11,18 +11,8 @@ from botocore.exceptions import ClientError
 from botocore.parsers import ResponseParserError
 
 from bosh_aws_cpi import interrupts
+from bosh_aws_cpi.aws.sdk import errors
 from bosh_aws_cpi.aws.sdk.call_hooks import name_of
-from bosh_aws_cpi.aws.sdk.errors import (
-    CALL,
-    ERROR_STATUS,
-    THROTTLED,
-    UNREADABLE,
-    Call,
-    code_and_request_id,
-    is_transient,
-    is_uncertain,
-    is_untrusted,
-)
 from bosh_aws_cpi.aws.sdk.timing import THROTTLED_CALL, THROTTLED_LAUNCH, note_throttling
 from bosh_aws_cpi.call_statistics import CallStatistics
 
@@ -80,10 +70,10 @@ def install_retries(
     """
     events: Any = client.meta.events  # the stubs only allow handlers that return nothing
     end_at(client, _is_signal_pending)
-    end_at(client, is_untrusted)
+    end_at(client, errors.is_untrusted)
     events.register("needs-retry", partial(_after_attempt, max_retries, statistics, allowance))
     for operation in _WITHOUT_TOKEN:
-        events.register(f"needs-retry.ec2.{operation}", partial(_skip_retry, is_uncertain))
+        events.register(f"needs-retry.ec2.{operation}", partial(_skip_retry, errors.is_uncertain))
 
 
 def end_at(client: BaseClient, is_final: Callable[[BaseException], bool]) -> None:
@@ -120,11 +110,11 @@ def _after_attempt(
         statistics.count_retry(name_of(event["operation"]))
     if error is None:
         return None
-    is_throttled = THROTTLED(error)
+    is_throttled = errors.THROTTLED(error)
     statistics.count_failure(
-        name_of(event["operation"]), *code_and_request_id(error), is_throttled=is_throttled
+        name_of(event["operation"]), *errors.code_and_request_id(error), is_throttled=is_throttled
     )
-    call: Call = event["request_dict"]["context"][CALL]
+    call: errors.Call = event["request_dict"]["context"][errors.CALL]
     if is_throttled:
         note_throttling()
         call.throttled += 1
@@ -135,9 +125,9 @@ def _after_attempt(
             return None
         pause = pause_after_throttling(call.throttled)
         return pause if allowance is None or allowance.take(pause) else None
-    call.was_uncertain = call.was_uncertain or is_uncertain(error)
+    call.was_uncertain = call.was_uncertain or errors.is_uncertain(error)
     faults = event["attempts"] - call.throttled
-    return _pause_after_fault(faults) if is_transient(error) and faults <= max_retries else None
+    return _pause_after_fault(faults) if errors.is_transient(error) and faults <= max_retries else None
 
 
 def _error_of(event: dict[str, Any]) -> BaseException | None:
@@ -146,7 +136,7 @@ def _error_of(event: dict[str, Any]) -> BaseException | None:
         error: BaseException | None = event["caught_exception"]
         return error
     http_response, parsed = event["response"]
-    if UNREADABLE in parsed:
-        return ResponseParserError(UNREADABLE)
-    is_refused = "Error" in parsed or http_response.status_code >= ERROR_STATUS
+    if errors.UNREADABLE in parsed:
+        return ResponseParserError(errors.UNREADABLE)
+    is_refused = "Error" in parsed or http_response.status_code >= errors.ERROR_STATUS
     return ClientError(parsed, event["operation"].name) if is_refused else None

@@ -264,15 +264,7 @@ def _clean_error(**event: Any) -> None:  # noqa: ANN401
 
 
 _NAME_PARAMETERS: Final = frozenset(
-    {
-        "LoadBalancerName",
-        "LoadBalancerNames",
-        "Names",
-        "PublicIp",
-        "PublicIps",
-        "RoleArn",
-        "TargetGroupArn",
-    }
+    {"LoadBalancerName", "LoadBalancerNames", "Names", "PublicIp", "PublicIps", "RoleArn", "TargetGroupArn"}
 )
 """Parameters that name a resource otherwise than by an EC2 id."""
 _TAGS: Final = frozenset({"Tags", "TagSpecifications"})
