@@ -12,14 +12,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from bosh_aws_cpi import interrupts
-from bosh_aws_cpi.aws.sdk.errors import (
-    NOT_FOUND_YET,
-    THROTTLED,
-    code_of,
-    describe_error,
-    is_foreign,
-    is_transient,
-)
+from bosh_aws_cpi.aws.sdk import errors
 from bosh_aws_cpi.errors import BoshError, CloudError
 from bosh_aws_cpi.log import logger
 from bosh_aws_cpi.records import Record
@@ -255,8 +248,8 @@ def poll(
     """
 
     def is_not_yet(error: BaseException) -> bool:
-        is_over = needs_answer and is_foreign(error)
-        return isinstance(error, NotYet) or (is_repeatable and is_transient(error) and not is_over)
+        is_over = needs_answer and errors.is_foreign(error)
+        return isinstance(error, NotYet) or (is_repeatable and errors.is_transient(error) and not is_over)
 
     try:
         return _retrying(policy, what, is_not_yet, is_begun=True)(probe)
@@ -295,7 +288,7 @@ def retry_until_visible(what: str, call: Callable[[], Result]) -> Result:
 
     AWS may not know a resource even after it has shown the resource.
     """
-    return retry_on_codes(VISIBLE, f"{what} to become visible", NOT_FOUND_YET, call)
+    return retry_on_codes(VISIBLE, f"{what} to become visible", errors.NOT_FOUND_YET, call)
 
 
 def look_twice(look: Callable[[], Result | None], again: Callable[[], Result | None]) -> Result | None:
@@ -399,7 +392,7 @@ def discard(
     """
     try:
         _retrying(policy, f"{what} to become visible", is_missing)(
-            lambda: retry_on_codes(UNTHROTTLED, f"{what} to be deleted", THROTTLED, call)
+            lambda: retry_on_codes(UNTHROTTLED, f"{what} to be deleted", errors.THROTTLED, call)
         )
     except Exception as error:
         if not is_missing(error):
@@ -455,4 +448,6 @@ def slowed_pauses(policy: Policy, throttling: Throttling = _OF_PROCESS) -> Itera
 
 def _observation(error: BaseException | None) -> object:
     """The outcome of an attempt, for messages: a state, AWS's error code, or an error."""
-    return error if error is None or isinstance(error, NotYet) else code_of(error) or describe_error(error)
+    if error is None or isinstance(error, NotYet):
+        return error
+    return errors.code_of(error) or errors.describe_error(error)
