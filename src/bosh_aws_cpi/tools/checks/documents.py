@@ -170,14 +170,14 @@ VARIABLE: Final = "((not known))"
 """Stands for a value that is not known."""
 TEMPLATE: Final = "<%…%>"
 """Stands for a piece of ERB, whose code is not shown."""
-_VARIABLE: Final = re.compile(r"\(\([^()]+\)\)|<%.*?%>", re.DOTALL)
+_VARIABLE: Final = re.compile(r"\(\([^()]+\)\)|<%")
 
 
 def variables_in(value: object) -> list[str]:
     """The variables in a text, or in the keys of a hash, as they are written: "((subnet_id))"."""
     texts = value if isinstance(value, dict) else [value]
     found = [name for each in texts if isinstance(each, str) for name in _VARIABLE.findall(each)]
-    return [TEMPLATE if name.startswith("<%") else name for name in found]
+    return [TEMPLATE if name == "<%" else name for name in found]
 
 
 class Document(Record):

@@ -56,6 +56,7 @@ def test_variable_in_the_configuration(check: Check, key: str) -> None:
     (found,) = check(text, **{key: ["((a))"] if key.endswith("s") else "((a))"})
     assert found[:2] == ("not checked", f"aws.{key}")
     assert "((a)) is a variable" in found.text
+    assert check(OWN, secret_access_key="a((b))") == []  # not shown: it may be a secret
 
 
 def test_values_of_json(check: Check) -> None:

@@ -129,6 +129,25 @@ def test_value_in_a_message(check: Check) -> None:
     assert found.text.endswith("more than 0.001, got '$0.5'")
 
 
+def test_gateway_of_ipv6(check: Check) -> None:
+    """AWS's router has no address of its own in a range of IPv6: a gateway may be any."""
+    gateway = {"gateway": "2600:1f18:1:2::5", "reserved": ["2600:1f18:1:2::1-2600:1f18:1:2::3"]}
+    config = yaml.safe_load(KINDS)
+    config["networks"][1]["subnets"][0] |= gateway
+    assert check(config) == []
+
+
+@pytest.mark.parametrize("subnet", [0, 1], ids=["IPv4", "IPv6"])
+def test_prefix_alone(check: Check, subnet: int) -> None:
+    """A VM can't have delegated prefixes alone."""
+    config = yaml.safe_load(KINDS)
+    (delegated,) = (each for each in config["networks"] if each["name"] == "delegated")
+    delegated["subnets"] = [delegated["subnets"][subnet]]
+    (found,) = check(changed(config, ("compilation", "network"), "delegated"))
+    assert found[:2] == ("error", "compilation/network")
+    assert "Could not find a single ip address" in found.text
+
+
 def test_single_address(check: Check) -> None:
     """A range of one address has no router: the Director refuses it."""
     assert check(changed(yaml.safe_load(OWN), (*SUBNET, "range"), "10.0.0.1/32")) == []
@@ -137,7 +156,8 @@ def test_single_address(check: Check) -> None:
 def test_part_of_a_subnet(check: Check) -> None:
     """With another gateway, the range may be a part of a subnet, which may not have such addresses."""
     part = changed(yaml.safe_load(OWN), (*SUBNET, "gateway"), "10.0.0.254")
-    assert {each.severity for each in check(changed(part, (*SUBNET, "reserved"), []))} == {"warning"}
+    found = check(changed(part, (*SUBNET, "reserved"), []))
+    assert [each[:2] for each in found] == [("warning", f"{AT_SUBNET}/{key}") for key in ("gateway", "range")]
 
 
 def test_extension(check: Check) -> None:

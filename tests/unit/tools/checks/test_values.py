@@ -88,6 +88,8 @@ def test_silent() -> None:
         "root_disk": {"size": True},
     }
     assert of_vm(**whole) == []
+    sizes = {"cpu": 1, "ram": 10**9, "ephemeral_disk_size": 1024}  # no disk has such a size
+    assert found(compilation={"vm_resources": sizes}) == []
     assert found(vm_types=[{"name": "web", "cloud_properties": "((whole))"}]) == []
 
 
