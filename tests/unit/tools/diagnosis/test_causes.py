@@ -92,7 +92,8 @@ def test_address_that_nobody_has(
     owner: str, ranges: tuple[str, ...], severity: str, of_resolver: str | None
 ) -> None:
     """An unused address in the account's own VPC is an error; in a shared VPC another account may use it."""
-    facts = healthy(peer=None, holders={DIRECTOR: []})
+    elsewhere = interface("elsewhere", DIRECTOR, vpc_id="vpc-2")
+    facts = healthy(peer=None, holders={DIRECTOR: [elsewhere]})
     assert facts.vpc is not None
     facts = facts.replace(vpc=facts.vpc.replace(owner_id=owner, ranges=ranges))
     found = causes_of(facts)
@@ -102,6 +103,25 @@ def test_address_that_nobody_has(
         holders={"10.0.2.53": []} if of_resolver else {}, settings=AgentSettings(9, dns=("10.0.2.53",))
     )
     assert [each for each, _ in causes_of(facts)] == ([of_resolver] if of_resolver else [])
+
+
+@pytest.mark.parametrize(
+    ("held", "remote", "lacking"),
+    [
+        ({"addresses": ("10.0.1.10",)}, "2600::6", "IPv6"),
+        ({"addresses": ("10.0.1.10", "2600:1::a")}, "2600::6", ""),
+        ({"addresses": ("10.0.1.10",), "prefixes": ("2600:1::/80",)}, "2600::6", ""),
+        ({"addresses": ("2600:1::a",)}, "10.9.0.6", "IPv4"),
+        ({"addresses": ("2600:1::a",)}, "", ""),  # the message bus has a name
+    ],
+)
+def test_other_ip_version(held: dict[str, Any], remote: str, lacking: str) -> None:
+    """A VM without any address of the other side's IP version has that error, and no other about the way."""
+    mbus, nics = Address("nats", remote or "director.example", 4222), [interface("a", VM, **held)]
+    facts = healthy(remote=remote, mbus=mbus, settings=None, peer=None, holders={})
+    errors = [what for each, what in causes_of(facts.replace(instance=facts.instance.replace(nics=nics)))]
+    assert any("address, and so no connection with" in what for what in errors) is bool(lacking)
+    assert not lacking or errors[0] == f"The VM has no {lacking} address, and so no connection with {remote}"
 
 
 @pytest.mark.parametrize(
