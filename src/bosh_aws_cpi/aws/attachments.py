@@ -197,12 +197,11 @@ def detach(client: "EC2Client", disk_cid: str, vm_cid: str) -> None:
         try:
             client.detach_volume(VolumeId=disk_cid, InstanceId=vm_cid)
         except client.exceptions.ClientError as error:
-            if errors.NOT_ATTACHED(error) and errors.may_have_taken_effect(error):
-                logger.info("Volume '%s' was detached by the call whose answer was lost", disk_cid)
-                return
-            if errors.NOT_ATTACHED(error):
+            if not errors.NOT_ATTACHED(error):
+                raise
+            if not errors.may_have_taken_effect(error):
                 raise DiskNotAttached(disk_cid, vm_cid) from error
-            raise
+            logger.info("Volume '%s' was detached by the call whose answer was lost", disk_cid)
 
     _repeat_while_shown(client, disk_cid, vm_cid, call)
 
