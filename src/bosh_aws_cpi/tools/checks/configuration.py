@@ -159,7 +159,7 @@ def _enter_key(key: str, node: Node, given: Json, section: Json) -> Iterator[Fin
 def of_message_bus(files: Files) -> Iterator[Finding]:
     """Find that create-env's agent gets no message bus, or that bosh-cli looks for it at another address."""
     provider = files.documents[0].root.get("cloud_provider") if files.is_for_create_env else None
-    if provider is None or not isinstance(provider.value, dict) or provider.is_unknown:
+    if provider is None or not isinstance(provider.value, dict):
         return
     urls = [(pool, ("env", "bosh", "mbus", "urls")) for pool in files.lists["vm_types"]]
     given = [*((provider.at("properties"), keys) for keys in _BUSES), *urls]

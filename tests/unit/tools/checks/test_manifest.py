@@ -360,6 +360,7 @@ def test_configuration_elsewhere(check: Check) -> None:
     elsewhere, missing = sorted(check(manifest), key=lambda each: each.path)
     assert (missing.severity, missing.path) == ("error", "cloud_provider/properties")
     assert (elsewhere.path, "It belongs into properties" in elsewhere.text) == ("cloud_provider/aws", True)
+    assert len(check(changed(manifest, AWS, "((aws))"))) == 2
 
 
 def test_bus_of_the_environment(check: Check) -> None:
@@ -372,17 +373,14 @@ def test_bus_of_the_environment(check: Check) -> None:
 
 def test_other_jobs_beside_the_cpi(check: Check) -> None:
     """Properties beside those of the CPI may be another job's, if cloud_provider has several jobs."""
-    templates = [{"name": name, "release": "a"} for name in ("aws_cpi", "other")]
-    manifest = changed(yaml.safe_load(CREATE_ENV), ("cloud_provider", "templates"), templates)
-    assert check(changed(manifest, (*PROPERTIES, "other"), {})) == []
-    assert check(changed(manifest, (*AWS, "other"), {}))
-
-
-@pytest.mark.parametrize("route", [(*GROUP, "azs"), (*NET, "subnets", 0, "azs")])
-def test_azs_of_create_env(check: Check, route: Route) -> None:
-    """A manifest for create-env has no azs, at no place."""
-    (found,) = check(changed(yaml.safe_load(CREATE_ENV), route, ["z1"]))
-    assert found.text.endswith("'azs' is unknown and ignored. Remove it")
+    jobs = [{"name": name, "release": "a"} for name in ("aws_cpi", "other")]
+    whole = changed(yaml.safe_load(CREATE_ENV), ("cloud_provider", "certs"), {})
+    for route in ((*PROPERTIES, "other"), (*AWS, "others")):
+        whole = changed(whole, route, {})
+    for templates, of_job in ((jobs, ["others"]), (jobs[:1], ["other", "others"])):
+        found = check(changed(whole, ("cloud_provider", "templates"), templates))
+        expected = {("certs", CLI), *((key, "CPI") for key in of_job)}
+        assert {(each.path.rpartition("/")[2], each.source) for each in found} == expected
 
 
 def test_least_configuration_for_create_env(check: Check) -> None:
