@@ -153,6 +153,10 @@ class FakeAws:
         """Set a rule; see `testbed.rules.Rule` for its fields."""
         self._ask("POST", "/testbed/rules", [rule])
 
+    def refuse(self, action: str, code: str, message: str = "No.", status: int = 400, **rule: Any) -> None:
+        """Set a rule by which an action is answered with an error."""
+        self.rule(action=action, error={"code": code, "message": message, "status": status}, **rule)
+
     def clear_rules(self) -> None:
         """Drop all rules, release the calls that they hold and show the resources that they hide."""
         self._ask("DELETE", "/testbed/rules")

@@ -39,9 +39,7 @@ def test_simulated(
 
 def test_verdicts(run: Callable[..., Run], fake_aws: FakeAws, nothing_left: Callable[[], None]) -> None:
     """The report says what differs, what could not be tried and what can't be looked for; the status is 1."""
-    fake_aws.rule(
-        action="DetachVolume", nth=1, error={"code": "SomethingElse", "message": "no", "status": 400}
-    )
+    fake_aws.refuse("DetachVolume", "SomethingElse", "no", nth=1)
     for action in ("AllocateAddress", "DescribeSnapshots"):
         fake_aws.rule(action=action, error=DENIED)
     result = run("aws_check", "--only", "volume-not-attached", "elastic-ip-moves", "malformed-ids")

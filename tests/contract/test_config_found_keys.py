@@ -65,8 +65,7 @@ def of_instance(fake_aws: FakeAws, end: int | None = None) -> Answer:
 def test_found_keys(fake_aws: FakeAws, call: Callable[[FakeAws], Answer]) -> None:
     """The keys of a role, the environment and an instance profile are taken out of what EC2 says."""
     message = f"not with {FOUND} and {json.dumps(FOUND)} and {' '.join(FOUND.values())}"
-    error = {"code": "UnauthorizedOperation", "message": message, "status": 403}
-    fake_aws.rule(action="DescribeVolumes", error=error)
+    fake_aws.refuse("DescribeVolumes", "UnauthorizedOperation", message, 403)
     hidden(call(fake_aws))
     assert fake_aws.actions()[-1] == "DescribeVolumes"
 

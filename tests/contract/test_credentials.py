@@ -202,8 +202,7 @@ def test_web_identity(relay: Relay, fake_aws: FakeAws, tmp_path: Path) -> None:
     wanted = {"RoleArn": ROLE_ARN, "RoleSessionName": "worker", "WebIdentityToken": WEB_TOKEN}
     assert wanted.items() <= sts.parameters.items()
     assert (ec2.action, ec2.access_key_id[:4]) == ("DescribeVolumes", "ASIA")
-    error = {"code": "InvalidIdentityToken", "message": f"Not {WEB_TOKEN}", "status": 400}
-    fake_aws.rule(action="AssumeRoleWithWebIdentity", error=error)
+    fake_aws.refuse("AssumeRoleWithWebIdentity", "InvalidIdentityToken", f"Not {WEB_TOKEN}")
     answer = cpi.call("has_disk", DISK)
     failed(answer, "InvalidIdentityToken")
     assert WEB_TOKEN not in answer.stdout.decode() + answer.stderr
@@ -423,6 +422,6 @@ def test_session_of_role(relay: Relay) -> None:
 
 def test_role_refused(relay: Relay, fake_aws: FakeAws) -> None:
     """A role that may not be assumed fails the call with what STS said; EC2 is not asked."""
-    fake_aws.rule(action="AssumeRole", error={"code": "AccessDenied", "message": "not you", "status": 403})
+    fake_aws.refuse("AssumeRole", "AccessDenied", "not you", 403)
     failed(cpi_of(relay, role_arn=ROLE_ARN).call("has_disk", DISK), "AccessDenied", "not you")
     assert [call.action for call in relay.calls] == ["AssumeRole"]

@@ -239,7 +239,7 @@ def test_metadata_addresses(monkeypatch: pytest.MonkeyPatch, variable: str) -> N
 )
 def test_max_retries(fake_aws: FakeAws, max_retries: int, code: str, status: int) -> None:
     """max_retries says how often service and throttling errors are retried; others are not at all."""
-    fake_aws.rule(action="DescribeVolumes", error={"code": code, "message": "once more", "status": status})
+    fake_aws.refuse("DescribeVolumes", code, "once more", status)
     answer = Cpi(config(fake_aws.endpoint, max_retries=max_retries)).call("has_disk", DISK)
     failed(answer, "DescribeVolumes", code, "once more")
     attempts = 1 if status == 403 else max_retries + 1

@@ -101,8 +101,7 @@ def test_run_instances(fake_aws: FakeAws, world: World, cpi: Cpi, early: Checked
 
 def test_refused(fake_aws: FakeAws, world: World, cpi: Cpi, late: Checked) -> None:
     """When EC2 refuses the step during which the signal comes, that is answered: it says more."""
-    error = {"code": "UnauthorizedOperation", "message": "no", "status": 403}
-    fake_aws.rule(action="CreateVolume", hold=True, error=error)
+    fake_aws.refuse("CreateVolume", "UnauthorizedOperation", "no", 403, hold=True)
     process = cpi.start("create_disk", 1024, {})
     wait_for(fake_aws, "CreateVolume")
     process.terminate()
@@ -132,8 +131,7 @@ def test_two_signals(fake_aws: FakeAws, world: World, cpi: Cpi, early: Checked) 
 
 def test_while_undoing(fake_aws: FakeAws, world: World, cpi: Cpi, late: Checked) -> None:
     """A signal does not end the removal that an error started, and the error stays the answer."""
-    error = {"code": "InvalidSubnetID.NotFound", "message": "no such subnet"}
-    fake_aws.rule(action="CreateNetworkInterface", nth=2, error=error)
+    fake_aws.refuse("CreateNetworkInterface", "InvalidSubnetID.NotFound", "no such subnet", nth=2)
     fake_aws.rule(action="DeleteNetworkInterface", hold=True)
     process = create_vm(cpi, world, count=2)
     wait_for(fake_aws, "DeleteNetworkInterface")
@@ -162,8 +160,7 @@ def test_has_vm(fake_aws: FakeAws, world: World, cpi: Cpi, early: Checked) -> No
 def test_last_moment(fake_aws: FakeAws, world: World, is_refused: bool) -> None:  # noqa: FBT001 - a parameter
     """A signal between the last step and its conclusion leaves nothing that the caller does not know."""
     if is_refused:
-        error = {"code": "UnauthorizedOperation", "message": "no", "status": 403}
-        fake_aws.rule(action="DescribeVolumes", error=error, times=1)
+        fake_aws.refuse("DescribeVolumes", "UnauthorizedOperation", "no", 403, times=1)
     cpi = Cpi(config(fake_aws.endpoint), command=[sys.executable, "-c", SIGNAL_AT_EXIT])
     answer = cpi.call("create_disk", 1024, {})
     known = [] if answer.error else [answer.result]

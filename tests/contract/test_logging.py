@@ -40,8 +40,7 @@ def test_request_id_on_each_line(fake_aws: FakeAws) -> None:
     """Each line carries the request's id, also those of a message of many lines."""
     parts = ["first", "second", "third", "2026-01-01T00:00:00.000 ERROR: fourth", "fifth"]
     message = "{}\n{}\n\n{}\u2028{}\u0085{}".format(*parts)
-    error = {"code": "UnauthorizedOperation", "message": message, "status": 403}
-    fake_aws.rule(action="DescribeVolumes", error=error)
+    fake_aws.refuse("DescribeVolumes", "UnauthorizedOperation", message, 403)
     cpi = Cpi(leveled(config(fake_aws.endpoint), "debug"))
     answer = cpi.call("has_disk", DISK, context={"request_id": "cpi-123456"})
     assert ids(answer) == {"cpi-123456"}

@@ -27,8 +27,7 @@ def test_waiting(fake_aws: FakeAws, world: World, cpi: Cpi) -> None:
 @pytest.mark.usefixtures("fast_clock")
 def test_throttled(fake_aws: FakeAws, world: World, cpi: Cpi) -> None:
     """A throttled call is not retried once the caller is gone, and nothing more is created."""
-    error = {"code": "RequestLimitExceeded", "message": "Request limit exceeded.", "status": 503}
-    fake_aws.rule(action="CreateVolume", error=error)
+    fake_aws.refuse("CreateVolume", "RequestLimitExceeded", "Request limit exceeded.", 503)
     answer = abandon_at(fake_aws, lambda: cpi.start("create_disk", 1024, {}), action="CreateVolume")
     assert answer.returncode == 1
     assert fake_aws.actions().count("CreateVolume") == 1

@@ -120,8 +120,7 @@ def test_disk_grows_in_place(scene: Scene) -> None:
 
 def test_disk_gets_encrypted(scene: Scene, fake_aws: FakeAws) -> None:
     """If update_disk is not permitted to copy, the Director attaches the disk again and copies the data."""
-    error = {"code": "UnauthorizedOperation", "message": "You are not authorized.", "status": 403}
-    fake_aws.rule(action="CopyVolumes", error=error)
+    fake_aws.refuse("CopyVolumes", "UnauthorizedOperation", "You are not authorized.", 403)
     vms = {
         "i-5598502d46d96ab4a": ("vol-659577ee65817776c", "vol-ce78eb5e27aa6a3e9"),
         "i-bbcbd2e1724e6f468": ("vol-f2dff16087bc08ecf", "vol-1c8bb0aae10d84d67"),

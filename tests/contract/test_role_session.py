@@ -247,7 +247,7 @@ def test_sts_refuses_after_a_revocation(roles: Roles, fake_aws: FakeAws) -> None
     """If the role can no longer be assumed, the call fails with what STS said, and nothing is kept."""
     roles.called()
     roles.front.refused["*"] = ("UnauthorizedOperation", REVOKED)
-    fake_aws.rule(action=STS, error={"code": "AccessDenied", "message": "not you", "status": 403})
+    fake_aws.refuse(STS, "AccessDenied", "not you", 403)
     answer = roles.cpi().call("has_disk", DISK)
     assert "not you" in answer.error["message"]
     assert list(roles.folder.iterdir()) == []

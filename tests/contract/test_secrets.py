@@ -150,7 +150,7 @@ def test_aws_echoes(
 def test_cut_document(fake_aws: FakeAws, seeded: Cpi) -> None:
     """A secret in a document of which AWS quotes only the beginning is masked, in no time."""
     message = '{"user_data":"' + r"line-SEEDED\n" * 40
-    fake_aws.rule(action="DescribeVolumes", error={"code": "Malformed", "message": message, "status": 400})
+    fake_aws.refuse("DescribeVolumes", "Malformed", message)
     assert '{"user_data":"<redacted>"' in clean(seeded.call("has_disk", DISK)).error["message"]
 
 

@@ -12,7 +12,7 @@ pytestmark = pytest.mark.timeout(3600)
 
 def refuse(fake_aws: FakeAws, action: str, code: str, message: str) -> None:
     """Have AWS refuse an action until the rules are cleared."""
-    fake_aws.rule(action=action, error={"code": code, "message": message})
+    fake_aws.refuse(action, code, message)
 
 
 def test_disk_that_cannot_be_attached(

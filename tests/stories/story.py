@@ -89,14 +89,12 @@ class Story:
     def deny(self, action: str, nth: int = 1) -> str:
         """Have AWS refuse an action for good from its nth call on; returns the words of the refusal."""
         code, message = "UnauthorizedOperation", "You are not authorized to do this."
-        error = {"code": code, "message": message, "status": 403}
-        self._fake_aws.rule(action=action, nth=nth, times=None, error=error)
+        self._fake_aws.refuse(action, code, message, 403, nth=nth, times=None)
         return AwsMessage(f"{action} failed with {code}: {message} (request id {REQUEST_ID})")
 
     def refuse_launch(self, code: str, where: dict[str, str] | None = None, status: int = 400) -> str:
         """Have launches refused, or only those with some parameters; returns the words of the refusal."""
-        error = {"code": code, "message": "Not now.", "status": status}
-        self._fake_aws.rule(action="RunInstances", where=where or {}, error=error)
+        self._fake_aws.refuse("RunInstances", code, "Not now.", status, where=where or {})
         return f"RunInstances failed with {code}: Not now. (request id {REQUEST_ID})"
 
     def failure(self, kind: str, message: str, *, ok_to_retry: bool = False) -> dict[str, Any]:

@@ -127,7 +127,7 @@ def test_log_of_a_failure(story: Story, exposed: dict[str, Any], fake_aws: FakeA
 
 def test_log_of_refused_tags(cpi: Cpi, there: There, fake_aws: FakeAws) -> None:
     """A call of whose tags half are refused, one by one, logs no more than others may."""
-    fake_aws.rule(action="CreateTags", times=None, error={"code": "TagLimitExceeded", "message": "full"})
+    fake_aws.refuse("CreateTags", "TagLimitExceeded", "full", times=None)
     answer = cpi.call("set_vm_metadata", there.vm_cid, {f"tag{n}": "x" for n in range(30)}, stemcell=2)
     assert answer.ok() is None
     assert "TagLimitExceeded: full" in answer.stderr

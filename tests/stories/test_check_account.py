@@ -265,10 +265,7 @@ def test_association_with_another_vpc(cpi: Cpi, world: World, far: Far) -> None:
 
 def test_refused_associations(cpi: Cpi, world: World, far: Far, fake_aws: FakeAws) -> None:
     """Without the permission, a group of another VPC is not checked; one that does not exist is an error."""
-    fake_aws.rule(
-        action="DescribeSecurityGroupVpcAssociations",
-        error={"code": "UnauthorizedOperation", "message": "no", "status": 403},
-    )
+    fake_aws.refuse("DescribeSecurityGroupVpcAssociations", "UnauthorizedOperation", "no", 403)
     unknown = "sg-0123456789abcdef0"
     whole = changed(right(world), (*PROPERTIES, "security_groups"), [far.group_id, unknown])
     error, refused = checked(cpi, whole)
@@ -571,7 +568,7 @@ def test_refused(cpi: Cpi, world: World, far: Far, fake_aws: FakeAws) -> None:
     whole = everything(world, far, fake_aws)
     for action in LOOKUPS:
         code = "UnauthorizedOperation" if action.startswith("Describe") else "AccessDenied"
-        fake_aws.rule(action=action, error={"code": code, "message": "no", "status": 403})
+        fake_aws.refuse(action, code, "no", 403)
     found = checked(cpi, whole)
     assert {each["severity"] for each in found} == {"not checked"}
     refused = LOOKUPS.keys() - IN_SUBNETS
@@ -588,7 +585,7 @@ def test_refused_in_vpc(cpi: Cpi, world: World, far: Far, fake_aws: FakeAws, act
         if action in {"DescribeLoadBalancers", "DescribeTargetGroups"}
         else "UnauthorizedOperation"
     )
-    fake_aws.rule(action=action, error={"code": code, "message": "no", "status": 403})
+    fake_aws.refuse(action, code, "no", 403)
     found = of("not checked", checked(cpi, everything(world, far, fake_aws)))
     assert {each["remedy"].removesuffix(OF_ROLE).rpartition(":")[2] for each in found} == {action}
     assert {each["what"].partition(":")[0] for each in found} == {LOOKUPS[action]}
@@ -698,9 +695,7 @@ def test_denied_launch(cpi: Cpi, world: World, fake_aws: FakeAws) -> None:
     assert {each["DryRun"] for each in tried} == {"true"}
     assert "NetworkInterface.1.PrivateIpAddress" not in tried[0]
     assert len(tried) <= len(whole["vm_types"]) + len(whole["vm_extensions"]) + len(world.subnet_ids)
-    fake_aws.rule(
-        action="RunInstances", error={"code": "UnauthorizedOperation", "message": DENIED, "status": 403}
-    )
+    fake_aws.refuse("RunInstances", "UnauthorizedOperation", DENIED, 403)
     found = checked(cpi, whole, *arguments[2:])
     assert {(each["severity"], each["source"]) for each in found} == {("error", "AWS")}
     assert [each["path"] for each in found] == [
@@ -744,9 +739,7 @@ def test_dry_run_without_an_answer(
 def test_denied_by_tags(cpi: Cpi, world: World, fake_aws: FakeAws, director: tuple[str, ...]) -> None:
     """A policy that allows only resources with the Director's tag can be tried only for a known Director."""
     message = "You are not authorized to perform this operation. No identity-based policy allows the action"
-    fake_aws.rule(
-        action="RunInstances", error={"code": "UnauthorizedOperation", "message": message, "status": 403}
-    )
+    fake_aws.refuse("RunInstances", "UnauthorizedOperation", message, 403)
     found = checked(cpi, right(world), "--stemcell", world.image_id, *director)
     assert [each["severity"] for each in found] == ["error" if director else "not checked"] * len(TYPES)
     (tried, *_) = [call["parameters"] for call in fake_aws.calls() if call["action"] == "RunInstances"]
@@ -756,9 +749,7 @@ def test_denied_by_tags(cpi: Cpi, world: World, fake_aws: FakeAws, director: tup
 
 def test_denied_disk(cpi: Cpi, world: World, fake_aws: FakeAws) -> None:
     """A disk type for which a policy lets the CPI create no volume is an error."""
-    fake_aws.rule(
-        action="CreateVolume", error={"code": "UnauthorizedOperation", "message": DENIED, "status": 403}
-    )
+    fake_aws.refuse("CreateVolume", "UnauthorizedOperation", DENIED, 403)
     (found,) = checked(cpi, right(world))
     assert found["path"] == "disk_types/default/cloud_properties"
     assert "service control policy" in found["what"]
@@ -766,7 +757,7 @@ def test_denied_disk(cpi: Cpi, world: World, fake_aws: FakeAws) -> None:
 
 def test_bad_keys(cpi: Cpi, world: World, fake_aws: FakeAws) -> None:
     """Keys that AWS does not accept end the command: nothing can be checked."""
-    fake_aws.rule(action="*", error={"code": "AuthFailure", "message": "no", "status": 401})
+    fake_aws.refuse("*", "AuthFailure", "no", 401)
     path = cpi.folder / "cloud-config.yml"
     path.write_text(json.dumps(right(world)))
     answer = cpi.run("check", str(path))
@@ -867,8 +858,7 @@ def test_quota(deployed: Callable[..., list[dict[str, Any]]], fake_aws: FakeAws)
 
 def test_no_quotas(deployed: Callable[..., list[dict[str, Any]]], fake_aws: FakeAws) -> None:
     """Quotas that may not be read are not checked."""
-    error = {"code": "AccessDeniedException", "message": "no", "status": 400}
-    fake_aws.rule(action="ListServiceQuotas", error=error)
+    fake_aws.refuse("ListServiceQuotas", "AccessDeniedException", "no")
     (found,) = deployed(1)
     assert (found["severity"], found["remedy"]) == (
         "not checked",

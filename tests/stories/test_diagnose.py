@@ -360,9 +360,7 @@ def test_not_carried_out(pair: VmAndDirector) -> None:
         assert f"not an IP address: '{text}'" in answer.stderr
     broken = Cpi(config(pair.fake_aws.endpoint, region=ABSENT, ec2_endpoint=ABSENT))
     failed(pair.diagnose(cpi=broken), "aws:region")
-    pair.fake_aws.rule(
-        action="DescribeInstances", error={"code": "AuthFailure", "message": "no", "status": 401}
-    )
+    pair.fake_aws.refuse("DescribeInstances", "AuthFailure", "no", 401)
     failed(pair.diagnose(), "AuthFailure")
 
 

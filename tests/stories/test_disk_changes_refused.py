@@ -48,7 +48,7 @@ def test_failed(story: Story, cpi: Cpi, volumes: Volumes, fake_aws: FakeAws) -> 
 def test_not_again_yet(story: Story, cpi: Cpi, volumes: Volumes, fake_aws: FakeAws, code: str) -> None:
     """A volume that may not be resized again yet is NotSupported, with EC2's words: the Director copies."""
     disk_cid = volumes.make()
-    fake_aws.rule(action="ModifyVolume", error={"code": code, "message": "Wait a while."})
+    fake_aws.refuse("ModifyVolume", code, "Wait a while.")
     why = f"ModifyVolume failed with {code}: Wait a while. (request id {REQUEST_ID})"
     expected = story.failure("NotSupported", f"Volume '{disk_cid}' can't be changed now: {why}")
     assert cpi.call("resize_disk", disk_cid, TWO_GIB).error == expected

@@ -64,7 +64,7 @@ def test_figures(
 def test_not_modifiable_now(cpi: Cpi, volumes: Volumes, fake_aws: FakeAws, code: str) -> None:
     """A volume that EBS can't modify, or can't modify yet, is copied, with all figures."""
     disk_cid = volumes.make()
-    fake_aws.rule(action="ModifyVolume", error={"code": code, "message": "Not now."})
+    fake_aws.refuse("ModifyVolume", code, "Not now.")
     new = cpi.call("update_disk", disk_cid, 2048, {"iops": 3000}).ok()
     assert new != disk_cid
     assert volumes.figures(new) == ("gp3", 2, 3000, 125)
@@ -119,7 +119,7 @@ def test_answer_without_element(copied: Copied, fake_aws: FakeAws) -> None:
 )
 def test_no_link(copied: Copied, fake_aws: FakeAws, code: str, remedy: str) -> None:
     """If the old disk can't be tagged with the link, the error is NotSupported; the copy is deleted."""
-    fake_aws.rule(action="CreateTags", times=1, error={"code": code, "message": "No.", "status": 403})
+    fake_aws.refuse("CreateTags", code, status=403, times=1)
     error = copied.update().error
     assert error["type"] == "Bosh::Clouds::NotSupported"
     assert f"CreateTags failed with {code}: No." in error["message"]

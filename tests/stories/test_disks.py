@@ -183,7 +183,7 @@ def test_set_disk_metadata(story: Story, cpi: Cpi, fake_aws: FakeAws) -> None:
     metadata = {"name": "redis", "instance_index": 0, "none": None, "flag": False}
     assert cpi.call("set_disk_metadata", disk_cid, metadata).ok() is None
     assert story.tags_of(disk_cid) == {"name": "redis", "instance_index": "0", "flag": "false"}
-    fake_aws.rule(action="CreateTags", error={"code": "TagLimitExceeded", "message": "too many"})
+    fake_aws.refuse("CreateTags", "TagLimitExceeded", "too many")
     answer = cpi.call("set_disk_metadata", disk_cid, {"more": "x"})
     assert answer.ok() is None
     assert "TagLimitExceeded" in answer.stderr

@@ -140,7 +140,7 @@ def test_disk_that_is_gone(cpi: Cpi, fake_aws: FakeAws) -> None:
 )
 def test_refused_key(cpi: Cpi, fake_aws: FakeAws, code: str, properties: dict[str, Any], named: str) -> None:
     """If EC2 refuses a key at once, the error names it; other errors name no key."""
-    fake_aws.rule(action="CreateVolume", error={"code": code, "message": "No."})
+    fake_aws.refuse("CreateVolume", code)
     error = cpi.call("create_disk", 1024, properties, None).error
     assert (error["type"], error["ok_to_retry"]) == ("Bosh::Clouds::CloudError", False)
     assert error["message"].startswith(f"CreateVolume failed with {code}: No.")

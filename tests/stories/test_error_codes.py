@@ -44,14 +44,13 @@ def test_refused(story: Story, fake_aws: FakeAws, code: str, remedy: str) -> Non
 def test_refused_value(story: Story, fake_aws: FakeAws, properties: dict[str, str], named: str) -> None:
     """The key of the only property with the value that AWS quotes is named."""
     message = "Value (nosuch) for parameter iamInstanceProfile.name is invalid"
-    fake_aws.rule(action="RunInstances", error={"code": "InvalidParameterValue", "message": message})
+    fake_aws.refuse("RunInstances", "InvalidParameterValue", message)
     assert f"Correct {named}" in story.create_vm(properties).error["message"]
 
 
 def test_not_implemented(fake_aws: FakeAws, world: World, cpi: Cpi) -> None:
     """HTTP 501 ends the wait in which it comes, and that of the undo: it would not pass."""
-    error = {"code": "NotImplemented", "message": "No.", "status": 501}
-    fake_aws.rule(action="DescribeVolumes", error=error)
+    fake_aws.refuse("DescribeVolumes", "NotImplemented", status=501)
     answer = cpi.call("create_disk", 1024, {})
     assert (answer.error["type"], answer.error["ok_to_retry"]) == ("Bosh::Clouds::CloudError", False)
     assert "DescribeVolumes failed with NotImplemented: No." in answer.error["message"]
@@ -80,15 +79,14 @@ def test_busy(story: Story, fake_aws: FakeAws, code: str, remedy: str) -> None:
 )
 def test_refused_access(story: Story, fake_aws: FakeAws, message: str, remedy: str) -> None:
     """EC2 answers with one code for keys that it does not accept, and for another account's resource."""
-    fake_aws.rule(action="RunInstances", error={"code": "AuthFailure", "message": message, "status": 401})
+    fake_aws.refuse("RunInstances", "AuthFailure", message, 401)
     assert f". {remedy}" in story.create_vm().error["message"]
 
 
 def test_enforced_tokens(story: Story, fake_aws: FakeAws) -> None:
     """Where the account enforces IMDSv2, the error names the option that a VM needs."""
     said = "You can't launch instances with IMDSv1 because httpTokensEnforced is enabled for this account."
-    error = {"code": "UnsupportedOperation", "message": said, "status": 400}
-    fake_aws.rule(action="RunInstances", error=error)
+    fake_aws.refuse("RunInstances", "UnsupportedOperation", said)
     message = story.create_vm({"metadata_options": {"http_tokens": "optional"}}).error["message"]
     assert said in message
     assert message.endswith(". Set metadata_options.http_tokens to required: the account enforces IMDSv2")
@@ -97,8 +95,7 @@ def test_enforced_tokens(story: Story, fake_aws: FakeAws) -> None:
 def test_copies_at_once(cpi: Cpi, world: World, fake_aws: FakeAws) -> None:
     """A stemcell that EC2 does not copy while it copies others: waiting helps, and deleting nothing."""
     said = "Too many snapshot copies in progress. The limit is 20 for this destination region."
-    error = {"code": "ResourceLimitExceeded", "message": said, "status": 400}
-    fake_aws.rule(action="CopyImage", error=error)
+    fake_aws.refuse("CopyImage", "ResourceLimitExceeded", said)
     properties = {"ami": {"us-east-1": world.image_id}, "encrypted": True}
     refused = cpi.call("create_stemcell", "/x/image", properties).error
     assert refused["ok_to_retry"]
@@ -132,7 +129,7 @@ def test_copies_at_once(cpi: Cpi, world: World, fake_aws: FakeAws) -> None:
 )
 def test_remedies(cpi: Cpi, fake_aws: FakeAws, code: str, said: str, remedy: str) -> None:
     """What to do depends on AWS's code, and for some codes on its message, which stays readable."""
-    fake_aws.rule(action="DescribeVolumes", error={"code": code, "message": said, "status": 400})
+    fake_aws.refuse("DescribeVolumes", code, said)
     assert remedy in cpi.call("has_disk", "vol-0123456789abcdef0").error["message"]
 
 
@@ -147,8 +144,7 @@ BY_ORGANIZATION = (
 def test_denied_by_the_organization(story: Story, fake_aws: FakeAws) -> None:
     """A denial names resource, policy and action, and how to decode the rest; the log has its remedy."""
     message = f"{BY_ORGANIZATION}. Encoded authorization failure message: {ENCODED}"
-    error = {"code": "UnauthorizedOperation", "message": message, "status": 403}
-    fake_aws.rule(action="RunInstances", error=error)
+    fake_aws.refuse("RunInstances", "UnauthorizedOperation", message, 403)
     answer = story.create_vm()
     remedy = ". The service control policy explicitly denies ec2:RunInstances: no other policy can allow it. "
     begin, _, end = answer.error["message"].partition(remedy)
@@ -183,7 +179,7 @@ def test_wrong_default(story: Story) -> None:
 def test_foreign_text(cpi: Cpi, fake_aws: FakeAws) -> None:
     """AWS's words in a response are one line of limited length, which ends with the remedy."""
     said = f"a\nb\u202e{'x' * 100_000}"
-    fake_aws.rule(action="DescribeVolumes", error={"code": "InvalidParameter", "message": said})
+    fake_aws.refuse("DescribeVolumes", "InvalidParameter", said)
     answer = cpi.call("has_disk", "vol-0123456789abcdef0")
     message, log = answer.error["message"], answer.document["log"]
     assert "InvalidParameter: a\\nb\\u202ex" in message

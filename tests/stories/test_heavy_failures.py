@@ -43,8 +43,7 @@ def test_block_that_is_refused(story: Story, heavy: Heavy, fake_aws: FakeAws) ->
 
 def test_other_call_that_is_refused(story: Story, heavy: Heavy, fake_aws: FakeAws) -> None:
     """The refusal of a call outside the EBS direct APIs is the error."""
-    denied = {"code": "UnauthorizedOperation", "message": "You may not.", "status": 403}
-    fake_aws.rule(action="DescribeSnapshots", error=denied)
+    fake_aws.refuse("DescribeSnapshots", "UnauthorizedOperation", "You may not.", 403)
     error = heavy.create().error
     assert error["message"].startswith("DescribeSnapshots failed with UnauthorizedOperation: You may not.")
     assert "A heavy stemcell needs" not in error["message"]
@@ -82,8 +81,7 @@ def test_failed(
 @pytest.mark.parametrize("action", ["StartSnapshot", "PutSnapshotBlock", "CompleteSnapshot"])
 def test_not_permitted(story: Story, heavy: Heavy, fake_aws: FakeAws, action: str) -> None:
     """Outside EC2, the error names the permissions, and the light stemcell, which needs none."""
-    denied = {"code": "AccessDeniedException", "message": "You may not.", "status": 403}
-    fake_aws.rule(action=action, error=denied)
+    fake_aws.refuse(action, "AccessDeniedException", "You may not.", 403)
     message = (
         f"{action} failed with AccessDeniedException: You may not. (request id {REQUEST_ID}). "
         "A heavy stemcell needs ebs:StartSnapshot, ebs:PutSnapshotBlock and ebs:CompleteSnapshot: "

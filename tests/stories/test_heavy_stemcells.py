@@ -136,8 +136,7 @@ def test_key_by_its_id(story: Story, heavy: Heavy, fake_aws: FakeAws) -> None:
 
 def test_key_of_an_unknown_account(heavy: Heavy, fake_aws: FakeAws, world: World) -> None:
     """If STS does not tell the account, the error asks for the key's ARN before the upload."""
-    error = {"code": "RegionDisabledException", "message": "Not here.", "status": 403}
-    fake_aws.rule(action="GetCallerIdentity", error=error)
+    fake_aws.refuse("GetCallerIdentity", "RegionDisabledException", "Not here.", 403)
     message = heavy.create(encrypted=True, kms_key_arn="1234abcd-12ab-34cd-56ef-1234567890ab").error[
         "message"
     ]

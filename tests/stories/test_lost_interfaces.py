@@ -55,8 +55,7 @@ def test_found(
 def test_other_arguments(story: Story, earlier: Callable[..., None], fake_aws: FakeAws, world: World) -> None:
     """What an earlier call has created with other arguments is deleted; the attempts have an end."""
     earlier()
-    spent = {"code": "IdempotentParameterMismatch", "message": "Not these.", "status": 400}
-    fake_aws.rule(action="CreateNetworkInterface", times=None, error=spent)
+    fake_aws.refuse("CreateNetworkInterface", "IdempotentParameterMismatch", "Not these.", times=None)
     error = story.create_vm(networks={"a": story.network(OWN), "b": story.network(OTHER)}).error
     assert f"{MAX_NIC_GENERATIONS} interfaces were already created for this VM" in error["message"]
     assert fake_aws.actions().count("CreateNetworkInterface") == MAX_NIC_GENERATIONS

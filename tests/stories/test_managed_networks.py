@@ -182,8 +182,7 @@ def test_undo(story: Story, cpi: Cpi, world: World, wish: Any, fake_aws: FakeAws
 def test_undo_with_faults(story: Story, cpi: Cpi, wish: Any, fake_aws: FakeAws) -> None:
     """Faults of EC2 while the undo deletes the subnet are waited out, also more than the SDK retries."""
     fake_aws.rule(action="ModifySubnetAttribute", times=None, error=DENIED)
-    fault = {"code": "InternalError", "message": "An internal error.", "status": 500}
-    fake_aws.rule(action="DeleteSubnet", times=12, error=fault)
+    fake_aws.refuse("DeleteSubnet", "InternalError", "An internal error.", 500, times=12)
     error = cpi.call("create_network", wish(auto_assign_public_ip=True)).error
     assert "ModifySubnetAttribute failed with UnauthorizedOperation" in error["message"]
     assert story.leftovers() == {}
@@ -419,8 +418,7 @@ def test_delete_in_use(story: Story, cpi: Cpi, world: World, wish: Any, fake_aws
 def test_delete_in_use_by_unknown(cpi: Cpi, world: World, wish: Any, fake_aws: FakeAws) -> None:
     """If the interfaces can't be looked up, the deletion goes on waiting for their release."""
     subnet_id, _, _ = cpi.call("create_network", wish()).ok()
-    in_use = {"code": "DependencyViolation", "message": "It has dependencies."}
-    fake_aws.rule(action="DeleteSubnet", times=3, error=in_use)
+    fake_aws.refuse("DeleteSubnet", "DependencyViolation", "It has dependencies.", times=3)
     fake_aws.rule(action="DescribeNetworkInterfaces", error=DENIED)
     answer = cpi.call("delete_network", subnet_id)
     assert answer.ok() is None
@@ -446,8 +444,7 @@ def test_delete_in_use_by_aws(cpi: Cpi, world: World, wish: Any, fake_aws: FakeA
 def test_delete_after_vms(cpi: Cpi, world: World, wish: Any, fake_aws: FakeAws) -> None:
     """delete_network waits until EC2 has deleted the VMs' interfaces."""
     subnet_id, _, _ = cpi.call("create_network", wish()).ok()
-    error = {"code": "DependencyViolation", "message": "It has dependencies."}
-    fake_aws.rule(action="DeleteSubnet", error=error, seconds=20 / SPEED)
+    fake_aws.refuse("DeleteSubnet", "DependencyViolation", "It has dependencies.", seconds=20 / SPEED)
     assert cpi.call("delete_network", subnet_id).ok() is None
     assert fake_aws.actions().count("DeleteSubnet") > 2
     assert world.state() == world.empty
@@ -457,7 +454,6 @@ def test_delete_after_vms(cpi: Cpi, world: World, wish: Any, fake_aws: FakeAws) 
 def test_delete_not_found_yet(cpi: Cpi, world: World, wish: Any, fake_aws: FakeAws) -> None:
     """A new subnet that DeleteSubnet does not find yet, but that EC2 shows, is deleted."""
     subnet_id, _, _ = cpi.call("create_network", wish()).ok()
-    error = {"code": "InvalidSubnetID.NotFound", "message": f"'{subnet_id}' does not exist"}
-    fake_aws.rule(action="DeleteSubnet", nth=1, error=error)
+    fake_aws.refuse("DeleteSubnet", "InvalidSubnetID.NotFound", f"'{subnet_id}' does not exist", nth=1)
     assert cpi.call("delete_network", subnet_id).ok() is None
     assert world.state() == world.empty

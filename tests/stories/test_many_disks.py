@@ -102,8 +102,7 @@ def test_name_that_this_very_disk_has(story: Story, cpi: Cpi, fake_aws: FakeAws,
     fake_aws.forget_calls()
     fake_aws.rule(action="DescribeInstances", **unseen("/dev/sdg"))
     taken = "Invalid value '/dev/sdf' for unixDevice. Attachment point /dev/sdf is already in use"
-    error = {"code": "InvalidParameterValue", "message": taken, "status": 400}
-    fake_aws.rule(action="AttachVolume", error=error)
+    fake_aws.refuse("AttachVolume", "InvalidParameterValue", taken)
     assert cpi.call("attach_disk", vm_cid, disk_cid, stemcell=2).ok() == "/dev/sdg"
     assert len(story.sent("AttachVolume")) == 1
 

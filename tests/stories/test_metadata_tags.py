@@ -99,8 +99,7 @@ def test_full(story: Story, cpi: Cpi, world: World) -> None:
 def test_default_of_account(story: Story, fake_aws: FakeAws, world: World) -> None:
     """If only the account's default enables the option, EC2's refusal names the key, the CPI what to do."""
     said = "'cost center' is not a valid tag key. Tag keys must match pattern ([0-9a-zA-Z\\-_+=,.@:]{1,255})"
-    error = {"code": "InvalidParameterValue", "message": said, "status": 400}
-    fake_aws.rule(action="RunInstances", error=error)
+    fake_aws.refuse("RunInstances", "InvalidParameterValue", said)
     message = story.create_vm({"tags": BAD}).error["message"]
     assert said in message
     assert message.endswith(

@@ -190,8 +190,7 @@ NO_POLICY = "because no {} allows the ec2:RunInstances action"
 def test_denied(preflight: Preflight, fake_aws: FakeAws, cause: str, why: str) -> None:
     """If another policy than that of the user does not allow an action, the report names that policy."""
     message = f"No. User: arn:aws:iam::1:user/a is not authorized to perform: ec2:RunInstances {cause}"
-    error = {"code": "UnauthorizedOperation", "message": message, "status": 403}
-    fake_aws.rule(action="RunInstances", error=error)
+    fake_aws.refuse("RunInstances", "UnauthorizedOperation", message, 403)
     baseline = feature(preflight("--json"), "Baseline")
     assert baseline["missing"] == ["ec2:RunInstances"]
     assert baseline["denied"].get("ec2:RunInstances", "").startswith(why)
@@ -214,9 +213,7 @@ def test_not_carried_out(
     preflight: Preflight, fake_aws: FakeAws, action: str, code: str, words: list[str]
 ) -> None:
     """Keys that AWS does not take end the command, and so does an EC2 that is out of order."""
-    fake_aws.rule(
-        action=action, error={"code": code, "message": "no", "status": 500 if "Zones" in action else 403}
-    )
+    fake_aws.refuse(action, code, "no", 500 if "Zones" in action else 403)
     failed(preflight(), code, *words)
 
 
@@ -298,7 +295,7 @@ def test_untrusted_certificate(preflight: Preflight, fake_aws: FakeAws, tmp_path
 
 def test_refused_role(preflight: Preflight, fake_aws: FakeAws) -> None:
     """A role that can't be assumed ends the command: its permissions are those that count."""
-    fake_aws.rule(action="AssumeRole", error={"code": "AccessDenied", "message": "not you", "status": 403})
+    fake_aws.refuse("AssumeRole", "AccessDenied", "not you", 403)
     failed(
         preflight(role_arn=ROLE), f"aws.role_arn '{ROLE}' can't be assumed", "AccessDenied", "trust policy"
     )
@@ -341,7 +338,7 @@ def test_no_verdict(preflight: Preflight, fake_aws: FakeAws, code_of_elb: str, w
         "DescribeTargetGroups": (code_of_elb, 403),
     }
     for action, (code, status) in refused.items():
-        fake_aws.rule(action=action, error={"code": code, "message": "no", "status": status})
+        fake_aws.refuse(action, code, "no", status)
     answer = preflight("--json")
     assert (answer.returncode, answer.document["is_ready"]) == (1, False)
     for name, action in (("Baseline", "CreateVolume"), ("Routes", "CreateRoute")):

@@ -85,8 +85,9 @@ def test_next_type_with_the_same_interfaces(story: Story, fake_aws: FakeAws) -> 
 def test_interface_that_is_gone(story: Story, fake_aws: FakeAws) -> None:
     """If an interface was deleted with the ended instance, the Director may ask again."""
     fake_aws.rule(action="RunInstances", ends=OWN_FAULT)
-    unknown = {"code": "InvalidNetworkInterfaceID.NotFound", "message": "gone"}
-    fake_aws.rule(action="DescribeNetworkInterfaces", nth=3, times=None, error=unknown)
+    fake_aws.refuse(
+        "DescribeNetworkInterfaces", "InvalidNetworkInterfaceID.NotFound", "gone", nth=3, times=None
+    )
     error = story.create_vm(
         networks={"one": story.network(ADDRESS), "two": story.network("10.0.2.10", 1)}
     ).error

@@ -103,8 +103,13 @@ def test_instance_that_is_never_shown(story: Story, fake_aws: FakeAws, world: Wo
     """An earlier call's instance that EC2 answers and does not show is terminated, and replaced."""
     first = story.create_vm().ok()[0]
     fake_aws.rule(action="RunInstances", nth=1, replace=[LAUNCHED_LONG_AGO])
-    unknown = {"code": "InvalidInstanceID.NotFound", "message": "not known"}
-    fake_aws.rule(action="DescribeInstances", where={"InstanceId.1": first}, times=None, error=unknown)
+    fake_aws.refuse(
+        "DescribeInstances",
+        "InvalidInstanceID.NotFound",
+        "not known",
+        where={"InstanceId.1": first},
+        times=None,
+    )
     made = story.create_vm().ok()[0]
     assert world.state()["instances"] == [made] != [first]
 

@@ -97,8 +97,7 @@ def test_property_without_effect(story: Story) -> None:
 def test_refused(story: Story, world: World, fake_aws: FakeAws, code: str) -> None:
     """Where EC2 does not take the option, the VM shuts down; the log says so once."""
     vm_cid = story.vm()
-    error = {"code": code, "message": "Not here.", "status": 400}
-    fake_aws.rule(action=END, where={OPTION: "true"}, times=None, error=error)
+    fake_aws.refuse(END, code, "Not here.", where={OPTION: "true"}, times=None)
     answer = story.cpi_with(skip_os_shutdown=True).call("delete_vm", vm_cid, stemcell=2)
     assert answer.ok() is None
     assert skipped_shutdowns(story) == [True, False]

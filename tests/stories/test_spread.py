@@ -318,8 +318,7 @@ def test_preferred_group_never_known(
     story: Story, spread_vm: SpreadVm, world: World, fake_aws: FakeAws, nth: int, said: str
 ) -> None:
     """If EC2 never accepts the group, or can't create it again, a VM that only prefers it runs outside."""
-    denied = {"code": "UnauthorizedOperation", "message": "No.", "status": 403}
-    fake_aws.rule(action="CreatePlacementGroup", nth=nth, times=None, error=denied)
+    fake_aws.refuse("CreatePlacementGroup", "UnauthorizedOperation", status=403, nth=nth, times=None)
     fake_aws.rule(
         action="RunInstances",
         where={"Placement.GroupName": NAME},

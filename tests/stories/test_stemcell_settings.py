@@ -161,8 +161,7 @@ def test_light(
 
 def test_unknown_account(story: Story, heavy: Heavy, fake_aws: FakeAws) -> None:
     """If EC2 does not know an account, the error names the property that has it, and the AMI is deleted."""
-    error = {"code": "InvalidAMIAttributeItemValue", "message": "Invalid attribute item value"}
-    fake_aws.rule(action="ModifyImageAttribute", error=error)
+    fake_aws.refuse("ModifyImageAttribute", "InvalidAMIAttributeItemValue", "Invalid attribute item value")
     message = heavy.create(share_with=[OTHER]).error["message"]
     assert message.endswith(". Correct share_with in the stemcell's cloud properties or in aws.stemcell")
     assert story.leftovers() == {}

@@ -211,8 +211,7 @@ def test_snapshot_in_use(
     snapshot_id = tagged.snapshot(bosh_stemcell="call-1")
     ami_id = tagged.image(snapshot_id, "failed: no such key", bosh_stemcell="call-1")
     message = f"The snapshot {snapshot_id} is currently in use by {user or ami_id}"
-    error = {"code": "InvalidSnapshot.InUse", "message": message}
-    fake_aws.rule(action="DeleteSnapshot", times=1, error=error)
+    fake_aws.refuse("DeleteSnapshot", "InvalidSnapshot.InUse", message, times=1)
     expected = {ami_id: "removed", snapshot_id: outcome}
     assert sweep.outcomes("--delete", *ANY_AGE, status=0) == expected
 

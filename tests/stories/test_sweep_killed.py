@@ -38,8 +38,7 @@ def test_copy_whose_repeated_call_failed(cpi: Cpi, world: World, fake_aws: FakeA
     arguments, context = ("create_stemcell", "/x/image", light), {"request_id": "cpi-1"}
     kill_at(fake_aws, lambda: cpi.start(*arguments, context=context), action="CopyImage", when="after")
     fake_aws.forget_calls()
-    refused = {"code": "UnauthorizedOperation", "message": "You may not.", "status": 403}
-    fake_aws.rule(action="DescribeImages", nth=4, error=refused)
+    fake_aws.refuse("DescribeImages", "UnauthorizedOperation", "You may not.", 403, nth=4)
     answer = cpi.call(*arguments, context=context)
     assert "You may not." in answer.error["message"]
     assert fake_aws.actions()[-2:] == ["CreateTags", "DescribeImages"]

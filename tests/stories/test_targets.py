@@ -259,8 +259,7 @@ def test_no_answer(
 
 def test_seen_late(cpi: Cpi, vm_cid: str, traffic: Traffic, fake_aws: FakeAws) -> None:
     """If EC2 does not know the VM at once after its termination, delete_vm looks again."""
-    missing = {"code": "InvalidInstanceID.NotFound", "message": "No such instance", "status": 400}
-    fake_aws.rule(action=LOOK, nth=1, error=missing)
+    fake_aws.refuse(LOOK, "InvalidInstanceID.NotFound", "No such instance", nth=1)
     assert cpi.call("delete_vm", vm_cid, stemcell=2).ok() is None
     assert traffic.state() == traffic.empty
 
@@ -268,8 +267,7 @@ def test_seen_late(cpi: Cpi, vm_cid: str, traffic: Traffic, fake_aws: FakeAws) -
 @pytest.mark.usefixtures("fast_clock")
 def test_never_seen(story: Story, cpi: Cpi, vm_cid: str, fake_aws: FakeAws) -> None:
     """If EC2 never shows the VM, it counts as deleted, and the log says that its groups are not known."""
-    missing = {"code": "InvalidInstanceID.NotFound", "message": "No such instance", "status": 400}
-    fake_aws.rule(action=LOOK, times=None, error=missing)
+    fake_aws.refuse(LOOK, "InvalidInstanceID.NotFound", "No such instance", times=None)
     answer = cpi.call("delete_vm", vm_cid, stemcell=2)
     assert answer.ok() is None
     said = f"EC2 does not show VM '{vm_cid}' any more: its target groups are not known"

@@ -51,8 +51,7 @@ class Scene:
 
     def refuse(self, action: str, message: str) -> None:
         """Have AWS refuse an action in these words."""
-        error = {"code": "UnauthorizedOperation", "message": message, "status": 403}
-        self.fake_aws.rule(action=action, error=error)
+        self.fake_aws.refuse(action, "UnauthorizedOperation", message, 403)
 
 
 def replaced_by(scene: Scene, text: str) -> Answer:

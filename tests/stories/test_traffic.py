@@ -97,11 +97,7 @@ def test_elastic_ip_of_another_vm(
     """An elastic IP is moved from the VM that has it, as soon as EC2 accepts the new VM."""
     (holder,) = nics(story.vm())
     world.ec2.associate_address(AllocationId=traffic.allocation_id, NetworkInterfaceId=holder)
-    fake_aws.rule(
-        action="AssociateAddress",
-        nth=1,
-        error={"code": "IncorrectInstanceState", "message": "The instance is not running."},
-    )
+    fake_aws.refuse("AssociateAddress", "IncorrectInstanceState", "The instance is not running.", nth=1)
     networks = {"private": story.network("10.0.1.10"), "public": {"type": "vip", "ip": traffic.public_ip}}
     fake_aws.forget_calls()
     vm_cid = story.create_vm(networks=networks).ok()[0]

@@ -52,7 +52,7 @@ def test_unknown_type(story: Story, fake_aws: FakeAws) -> None:
 
 def test_failing_question(story: Story, fake_aws: FakeAws, world: World) -> None:
     """Another refusal of the question ends the call before anything is made."""
-    fake_aws.rule(action=ASKING, error={"code": "AuthFailure", "message": "Wrong key.", "status": 401})
+    fake_aws.refuse(ASKING, "AuthFailure", "Wrong key.", 401)
     error = story.create_vm().error
     assert (error["type"], error["ok_to_retry"]) == ("Bosh::Clouds::CloudError", False)
     assert f"{ASKING} failed with AuthFailure: Wrong key." in error["message"]

@@ -61,8 +61,7 @@ def test_instance_that_ended_by_itself(story: Story, fake_aws: FakeAws) -> None:
 def test_undo_that_fails(story: Story, two_networks: dict[str, Any], fake_aws: FakeAws, world: World) -> None:
     """A failed removal is logged with the id; the first error is answered, and the other removals go on."""
     message = story.deny("RunInstances")
-    denied = {"code": "UnauthorizedOperation", "message": "Not now.", "status": 403}
-    fake_aws.rule(action="DeleteNetworkInterface", nth=1, error=denied)
+    fake_aws.refuse("DeleteNetworkInterface", "UnauthorizedOperation", "Not now.", 403, nth=1)
     answer = story.create_vm(networks=two_networks)
     assert answer.error == story.failure("CloudError", message)
     (left,) = world.state()["interfaces"]
@@ -81,8 +80,9 @@ def test_interface_that_is_unknown(
 ) -> None:
     """An interface that is unknown when it is to be removed is gone only if EC2 has shown it before."""
     message = story.deny(*call)
-    unknown = {"code": "InvalidNetworkInterfaceID.NotFound", "message": "It does not exist."}
-    fake_aws.rule(action="DeleteNetworkInterface", nth=1, error=unknown)
+    fake_aws.refuse(
+        "DeleteNetworkInterface", "InvalidNetworkInterfaceID.NotFound", "It does not exist.", nth=1
+    )
     assert message[:-1] in story.create_vm(networks=two_networks).error["message"]
     assert fake_aws.actions().count("DeleteNetworkInterface") == deletions
     assert len(story.leftovers().get("interfaces", [])) == 3 - deletions

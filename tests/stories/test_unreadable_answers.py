@@ -155,8 +155,7 @@ REFUSALS = ["<Response><Errors/></Response>", "<Response><Errors><Error/></Error
 @pytest.mark.parametrize("refusal", REFUSALS)
 def test_refusal(cpi: Cpi, fake_aws: FakeAws, refusal: str) -> None:
     """So is a refusal without a code."""
-    error = {"code": "x", "message": "", "status": 400}
-    fake_aws.rule(action="DescribeVolumes", error=error, replace=[[r"\A.*\Z", refusal]])
+    fake_aws.refuse("DescribeVolumes", "x", "", replace=[[r"\A.*\Z", refusal]])
     answer = cpi.call("has_disk", "vol-0123456789abcdef0").error
     assert (answer["type"], answer["ok_to_retry"]) == ("Bosh::Clouds::CloudError", True)
     assert answer["message"].startswith(UNREADABLE)

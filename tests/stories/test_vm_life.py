@@ -115,8 +115,7 @@ def test_start_without_capacity(story: Story, cpi: Cpi, world: World, fake_aws: 
     """A VM starts with its own type only, so a fallback needs a new VM."""
     vm_cid = story.vm()
     world.ec2.stop_instances(InstanceIds=[vm_cid])
-    full = {"code": "InsufficientInstanceCapacity", "message": "No capacity.", "status": 500}
-    fake_aws.rule(action="StartInstances", error=full)
+    fake_aws.refuse("StartInstances", "InsufficientInstanceCapacity", "No capacity.", 500)
     error = cpi.call("reboot_vm", vm_cid).error
     assert error["ok_to_retry"]
     assert ". EC2 can start a stopped VM only with its type and in its zone: retry later" in error["message"]

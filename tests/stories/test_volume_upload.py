@@ -111,7 +111,7 @@ def test_encrypted(story: Story, own_vm: OwnVm, world: World) -> None:
 
 def test_volume_that_stays(own_vm: OwnVm, fake_aws: FakeAws, made: ListResources) -> None:
     """A volume that can't be deleted is logged, and the stemcell is created all the same."""
-    fake_aws.rule(action="DeleteVolume", error={"code": "InvalidRequest", "message": "No.", "status": 400})
+    fake_aws.refuse("DeleteVolume", "InvalidRequest")
     answer = own_vm.create()
     assert answer.ok() in made()["images"]
     (volume_id,) = made()["volumes"]

@@ -48,7 +48,7 @@ def test_stemcells(cpi: Cpi, world: World) -> None:
 @pytest.mark.usefixtures("world")
 def test_networks(story: Story, cpi: Cpi, fake_aws: FakeAws) -> None:
     """delete_network does not wait for a subnet that has another id."""
-    fake_aws.rule(action="DeleteSubnet", error={"code": "InvalidSubnetID.NotFound", "message": "None."})
+    fake_aws.refuse("DeleteSubnet", "InvalidSubnetID.NotFound", "None.")
     expected = story.failure("NetworkNotFound", "Network 'subnet-*' not found")
     assert cpi.call("delete_network", "subnet-*").error == expected
     assert fake_aws.actions().count("DeleteSubnet") == 1

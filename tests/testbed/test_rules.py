@@ -21,7 +21,7 @@ from testbed.cloud import FakeAws
 def test_error(fake_aws: FakeAws, service: str, action: str, call: str) -> None:
     """An error is written as the service writes it."""
     client = fake_aws.client(service)
-    fake_aws.rule(action=action, error={"code": "Busy", "message": "a < b", "status": 503})
+    fake_aws.refuse(action, "Busy", "a < b", 503)
     with pytest.raises(ClientError) as caught:
         getattr(client, call)()
     response: Any = caught.value.response
