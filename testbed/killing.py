@@ -63,6 +63,13 @@ def abandon_at(fake_aws: FakeAws, start: Callable[[], Process], nth: int = 1, **
     return _harmed(fake_aws, start, leave, nth, **at)[1]
 
 
+def act_at(
+    fake_aws: FakeAws, start: Callable[[], Process], act: Callable[[], object], nth: int = 1, **at: Any
+) -> Answer:
+    """Do something else at a call as `kill_at` has it, and let the executable continue."""
+    return _harmed(fake_aws, start, lambda _: act(), nth, **at)[1]
+
+
 def leave(process: Process) -> None:
     """Close the other end of a process's stdout; later reads return nothing."""
     if process.stdout is None or process.stdout.closed:
@@ -74,7 +81,7 @@ def leave(process: Process) -> None:
 def _harmed(
     fake_aws: FakeAws,
     start: Callable[[], Process],
-    harm: Callable[[Process], None],
+    harm: Callable[[Process], object],
     nth: int,
     when: When = "before",
     action: str = ANY,

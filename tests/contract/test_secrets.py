@@ -6,6 +6,7 @@ word is to be seen, a secret is.
 
 import json
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -14,7 +15,8 @@ import pytest
 
 from bosh_aws_cpi.rpc.methods import METHODS
 from testbed.cloud import FakeAws
-from testbed.executable import Answer, Cpi, config, finish
+from testbed.executable import Answer, Cpi, config
+from testbed.killing import interrupt_at
 from testbed.registry import USER, Registry
 from testbed.world import World
 
@@ -223,12 +225,8 @@ def test_wrong_types(seeded: Cpi, arguments: Any) -> None:
 
 def test_terminated(world: World, fake_aws: FakeAws, seeded: Cpi) -> None:
     """A call that is ended by a signal shows no secret while it cleans up."""
-    fake_aws.rule(action="RunInstances", hold=True)
     fake_aws.rule(action="TerminateInstances", times=1, error=echo(*SECRETS, VM_PASSWORD))
-    process = seeded.start("create_vm", *arguments_of_vm(world))
-    assert fake_aws.wait_until_held() == ["RunInstances"]
-    process.terminate()
-    fake_aws.release()
-    answer = clean(finish(process))
+    start = partial(seeded.start, "create_vm", *arguments_of_vm(world))
+    answer = clean(interrupt_at(fake_aws, start, action="RunInstances", when="after"))
     assert "SIGTERM" in answer.error["message"]
     assert "TerminateInstances answered 403" in answer.stderr

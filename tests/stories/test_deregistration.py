@@ -1,9 +1,12 @@
 """delete_vm: a VM leaves its load balancers first, where the configuration says so."""
 
+from functools import partial
+
 import pytest
 
 from testbed.cloud import FakeAws
-from testbed.executable import Cpi, finish
+from testbed.executable import Cpi
+from testbed.killing import act_at
 from testbed.traffic import Traffic
 from testbed.world import World
 from tests.stories.story import Story
@@ -62,13 +65,10 @@ def test_disk_that_is_attached_meanwhile(
 ) -> None:
     """A disk that is attached while the VM is drained outlives it: its shutdown is not skipped."""
     vm_cid, disk_cid = balanced[0], story.disk()
-    fake_aws.rule(action=HEALTH, nth=3, hold_before=True)
     cpi = story.cpi_with(deregister_on_delete=True, skip_os_shutdown=True)
-    process = cpi.start("delete_vm", vm_cid, stemcell=2)
-    assert fake_aws.wait_until_held() == [HEALTH]
-    world.ec2.attach_volume(InstanceId=vm_cid, VolumeId=disk_cid, Device="/dev/sdf")
-    fake_aws.release()
-    answer = finish(process)
+    start = partial(cpi.start, "delete_vm", vm_cid, stemcell=2)
+    attach = partial(world.ec2.attach_volume, InstanceId=vm_cid, VolumeId=disk_cid, Device="/dev/sdf")
+    answer = act_at(fake_aws, start, attach, 3, action=HEALTH)
     assert answer.ok() is None
     assert f"The shutdown of '{vm_cid}' is not skipped, because disks outlive it: {disk_cid}" in answer.stderr
 

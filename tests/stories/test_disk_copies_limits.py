@@ -1,10 +1,12 @@
 """update_disk by a copy that EBS does not make now: the CPI waits, or the Director copies the data."""
 
+from functools import partial
+
 import pytest
 
 from testbed.cloud import FakeAws
-from testbed.executable import Answer, finish
-from testbed.killing import leave
+from testbed.executable import Answer
+from testbed.killing import abandon_at, act_at
 from testbed.world import World
 from tests.stories.disk_copies import OWN_TAGS, Copied
 from tests.stories.volumes import Volumes
@@ -33,15 +35,8 @@ def check_refused(copied: Copied, answer: Answer, *why: str) -> None:
 
 def test_sixth_copy(copied: Copied, in_progress: list[str], fake_aws: FakeAws, world: World) -> None:
     """While five copies are in progress, update_disk waits; it makes its copy when one of them completes."""
-    fake_aws.rule(action="CopyVolumes", hold=True)
-    process = copied.start()
-    try:
-        assert fake_aws.wait_until_held() == ["CopyVolumes"]
-        for _ in range(2):
-            world.ec2.describe_volume_status(VolumeIds=in_progress[:1])
-    finally:
-        fake_aws.release()
-        new = finish(process).ok()
+    look = partial(world.ec2.describe_volume_status, VolumeIds=in_progress[:1])
+    new = act_at(fake_aws, copied.start, lambda: [look(), look()], action="CopyVolumes", when="after").ok()
     assert fake_aws.actions().count("CopyVolumes") == 2
     assert copied.writes(new) == 1
     assert copied.tags(copied.cid)["bosh_replaced_by"] == new
@@ -51,14 +46,7 @@ def test_sixth_copy(copied: Copied, in_progress: list[str], fake_aws: FakeAws, w
 def test_caller_gone_while_waiting(copied: Copied, fake_aws: FakeAws) -> None:
     """A call that waits for another copy ends when its caller is gone, and leaves nothing."""
     before = copied.disks
-    fake_aws.rule(action="CopyVolumes", hold=True)
-    process = copied.start()
-    try:
-        assert fake_aws.wait_until_held() == ["CopyVolumes"]
-        leave(process)
-    finally:
-        fake_aws.release()
-        finish(process)
+    abandon_at(fake_aws, copied.start, action="CopyVolumes", when="after")
     assert fake_aws.actions().count("CopyVolumes") == 1
     assert (copied.disks, copied.tags(copied.cid)) == (before, OWN_TAGS)
 

@@ -3,18 +3,19 @@
 import json
 import os
 import re
-import signal
 import stat
 import sys
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from testbed.cloud import FakeAws
-from testbed.executable import DIRECTOR_UUID, Cpi, config, finish
+from testbed.executable import DIRECTOR_UUID, Cpi, config
+from testbed.killing import interrupt_at
 from testbed.rules import REQUEST_ID
 from testbed.world import World
 
@@ -193,13 +194,8 @@ def test_unanswered(fake_aws: FakeAws, logging: Logging, path: Path) -> None:
 
 def test_signal(world: World, fake_aws: FakeAws, logging: Logging, path: Path) -> None:
     """A call that a signal ends is there as the error that its caller got."""
-    fake_aws.rule(action="DescribeVolumes", hold=True)
-    cpi = logging()
-    process = cpi.start("has_disk", volume(world))
-    assert fake_aws.wait_until_held() == ["DescribeVolumes"]
-    os.kill(process.pid, signal.SIGTERM)
-    fake_aws.release()
-    answer = finish(process)
+    start = partial(logging().start, "has_disk", volume(world))
+    answer = interrupt_at(fake_aws, start, action="DescribeVolumes", when="after")
     assert "interrupted by SIG" in answer.error["message"]
     (event,) = events(path)
     assert (event["error"], event["delivered"]) == ("Bosh::Clouds::CloudError", True)

@@ -1,11 +1,12 @@
 """delete_vm: VMs whose disks all go with them may end without their operating system's shutdown."""
 
+from functools import partial
 from typing import Any
 
 import pytest
 
 from testbed.cloud import FakeAws
-from testbed.executable import finish
+from testbed.killing import act_at
 from testbed.world import World
 from tests.stories.story import Story
 
@@ -51,13 +52,10 @@ def test_disks_that_are_not_shown(story: Story, fake_aws: FakeAws, world: World)
 def test_disk_that_is_attached_during_the_drain(story: Story, fake_aws: FakeAws, world: World) -> None:
     """The disks are looked at once more after the VM has left its target groups."""
     vm_cid = story.create_vm({"lb_target_groups": ["web-tls"]}).ok()[0]
-    fake_aws.rule(action="DeregisterTargets", hold=True)
-    executable = story.cpi_with(skip_os_shutdown=True, deregister_on_delete=True)
-    call = executable.start("delete_vm", vm_cid, stemcell=2)
-    fake_aws.wait_until_held()
-    world.ec2.attach_volume(InstanceId=vm_cid, VolumeId=story.disk(), Device="/dev/sdf")
-    fake_aws.release()
-    assert finish(call).ok() is None
+    cpi = story.cpi_with(skip_os_shutdown=True, deregister_on_delete=True)
+    start = partial(cpi.start, "delete_vm", vm_cid, stemcell=2)
+    attach = partial(world.ec2.attach_volume, InstanceId=vm_cid, VolumeId=story.disk(), Device="/dev/sdf")
+    assert act_at(fake_aws, start, attach, action="DeregisterTargets", when="after").ok() is None
     assert skipped_shutdowns(story) == [False]
 
 

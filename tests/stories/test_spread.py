@@ -1,13 +1,14 @@
 """create_vm with `spread`: the VMs of an instance group share a spread placement group of their own."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import pytest
 
 from testbed.cloud import FakeAws
-from testbed.executable import DIRECTOR_UUID, Answer, finish
-from testbed.killing import kill_at
+from testbed.executable import DIRECTOR_UUID, Answer
+from testbed.killing import act_at, kill_at
 from testbed.world import World
 from tests.gathering import GATHERED
 from tests.stories.operators import OTHER_DIRECTOR
@@ -146,14 +147,8 @@ def test_foreign_group_meanwhile(
     story: Story, have_group: HaveGroup, fake_aws: FakeAws, world: World
 ) -> None:
     """A foreign group that is created at that moment is refused at once, and no VM is launched."""
-    fake_aws.rule(action="CreatePlacementGroup", hold_before=True)
-    process = story.start_vm(SPREAD, env=ENV)
-    try:
-        fake_aws.wait_until_held()
-        have_group("cluster")
-    finally:
-        fake_aws.release()
-        answer = finish(process)
+    wish = partial(story.start_vm, SPREAD, env=ENV)
+    answer = act_at(fake_aws, wish, lambda: have_group("cluster"), action="CreatePlacementGroup")
     assert answer.error == story.failure("CloudError", FOREIGN.format("has the strategy 'cluster'"))
     assert fake_aws.actions().count("DescribePlacementGroups") == 1
     assert "RunInstances" not in fake_aws.actions()
@@ -194,14 +189,8 @@ def test_deleted_before_the_launch(
 ) -> None:
     """A placement group that a sweep deletes before the launch is created again, with its tags."""
     have_group()
-    fake_aws.rule(action="RunInstances", hold_before=True)
-    process = story.start_vm(SPREAD, env=ENV)
-    try:
-        fake_aws.wait_until_held()
-        world.ec2.delete_placement_group(GroupName=NAME)
-    finally:
-        fake_aws.release()
-        answer = finish(process)
+    wish, sweep = partial(story.start_vm, SPREAD, env=ENV), world.ec2.delete_placement_group
+    answer = act_at(fake_aws, wish, lambda: sweep(GroupName=NAME), action="RunInstances")
     vm_cid = answer.ok()[0]
     assert world.instance(vm_cid)["Placement"]["GroupName"] == NAME
     (group,) = groups()

@@ -1,13 +1,14 @@
 """Copies of light stemcells' AMIs: found again, and from other regions."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import pytest
 
 from testbed.cloud import FakeAws
 from testbed.executable import DIRECTOR_UUID, Cpi, finish
-from testbed.killing import kill_at, leave
+from testbed.killing import abandon_at, act_at, kill_at, leave
 from testbed.world import World
 from tests.stories.story import Story
 
@@ -100,12 +101,9 @@ def test_copy_that_its_call_discards(
     """A call does not return a copy that its creator has just discarded."""
     light = {"ami": {"us-east-1": world.image_id}, "encrypted": True, **NOBLE}
     first = copied(**NOBLE, request_id="cpi-1")
-    fake_aws.rule(action="CreateTags", nth=1, hold=True)
-    process = cpi.start("create_stemcell", "/x/image", light, context={"request_id": "cpi-2"})
-    assert fake_aws.wait_until_held() == ["CreateTags"]
-    world.ec2.deregister_image(ImageId=first)
-    fake_aws.release()
-    message = finish(process).error["message"]
+    start = partial(cpi.start, "create_stemcell", "/x/image", light, context={"request_id": "cpi-2"})
+    delete = partial(world.ec2.deregister_image, ImageId=first)
+    message = act_at(fake_aws, start, delete, action="CreateTags", when="after").error["message"]
     expected = f"The call that created AMI '{first}' has deleted it: upload the stemcell again"
     assert message == expected
     assert world.state()["images"] == []
@@ -294,15 +292,9 @@ def test_caller_gone_while_an_earlier_copy_is_pending(
     first = copied(**NOBLE)
     pending = [["<imageState>available<", "<imageState>pending<"]]
     fake_aws.rule(action="DescribeImages", replace=pending)
-    fake_aws.rule(action="DescribeImages", nth=4, hold=True)
     light = {"ami": {"us-east-1": world.image_id}, "encrypted": True, **NOBLE}
-    process = cpi.start("create_stemcell", "/x/image", light)
-    try:
-        assert fake_aws.wait_until_held() == ["DescribeImages"]
-        leave(process)
-    finally:
-        fake_aws.release()
-        answer = finish(process)
+    start = partial(cpi.start, "create_stemcell", "/x/image", light)
+    answer = abandon_at(fake_aws, start, 4, action="DescribeImages", when="after")
     fake_aws.clear_rules()
     assert answer.returncode == 1
     assert "interrupted by the loss of its caller" in answer.stderr

@@ -2,14 +2,15 @@
 
 import re
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from testbed.cloud import FakeAws
-from testbed.executable import DIRECTOR_UUID, Cpi, finish
-from testbed.killing import interrupt_at
+from testbed.executable import DIRECTOR_UUID, Cpi
+from testbed.killing import act_at, interrupt_at
 from testbed.rules import REQUEST_ID
 from testbed.world import World
 from tests.stories.operators import (
@@ -116,15 +117,11 @@ def test_too_young(tagged: TaggedResources, sweep: Sweep, world: World) -> None:
 
 def test_beside_create_stemcell(heavy: Heavy, sweep: Sweep, fake_aws: FakeAws) -> None:
     """The snapshot that a running create_stemcell writes is no stray, of whatever age."""
-    fake_aws.rule(action="CompleteSnapshot", hold_before=True)
-    process = heavy.start()
-    try:
-        assert fake_aws.wait_until_held() == ["CompleteSnapshot"]
+
+    def sweep_all() -> None:
         assert sweep.outcomes("--delete", *ANY_AGE, status=0) == {}
-    finally:
-        fake_aws.release()
-        answer = finish(process)
-    answer.ok()
+
+    act_at(fake_aws, heavy.start, sweep_all, action="CompleteSnapshot").ok()
 
 
 def test_nothing(tagged: TaggedResources, sweep: Sweep) -> None:
@@ -221,14 +218,8 @@ def swept_while(sweep: Sweep, fake_aws: FakeAws) -> Callable[..., tuple[int, Any
     """Return a function that sweeps and, before a call of it reaches AWS, does something else."""
 
     def run(act: Callable[[], object], action: str, *named: str, **rule: int) -> tuple[int, Any]:
-        fake_aws.rule(action=action, hold_before=True, **rule)
-        process = sweep.start("--delete", "--json", *named)
-        try:
-            assert fake_aws.wait_until_held() == [action]
-            act()
-        finally:
-            fake_aws.release()
-            answer = finish(process)
+        start = partial(sweep.start, "--delete", "--json", *named)
+        answer = act_at(fake_aws, start, act, action=action, **rule)
         strays = answer.document["strays"]
         return answer.returncode, [(stray["id"], stray["outcome"]) for stray in strays]
 

@@ -1,14 +1,15 @@
 """The machine's clock is wrong, or is set during a call: AWS's own clock decides how old a resource is."""
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from testbed.cloud import FakeAws
-from testbed.executable import Cpi, Process, config, finish
-from testbed.killing import kill_at
+from testbed.executable import Cpi, Process, config
+from testbed.killing import act_at, kill_at
 from testbed.shifted import COMMAND
 from testbed.world import World
 from tests.stories.operators import Sweep, TaggedResources
@@ -88,14 +89,10 @@ def test_set_meanwhile(clock: Clock, fake_aws: FakeAws, arguments: Any, new: Any
     action, kind = KINDS["create_disk"]
     given = arguments("create_disk")
     assert new(kind) == set()
-    fake_aws.rule(action=action, hold=True)
-    process = clock.cpi.start("create_disk", *given, context=REQUEST)
-    try:
-        assert fake_aws.wait_until_held() == [action]
-        clock.set(31 * MINUTES)
-    finally:
-        fake_aws.release()
-    assert new(kind) == {finish(process).ok()}
+    start = partial(clock.cpi.start, "create_disk", *given, context=REQUEST)
+    jump = partial(clock.set, 31 * MINUTES)
+    created = act_at(fake_aws, start, jump, action=action, when="after").ok()
+    assert new(kind) == {created}
     assert fake_aws.actions().count(action) == 1
 
 
