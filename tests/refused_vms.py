@@ -10,6 +10,7 @@ SECRET = "hunter2"
 """What the text of no error may hold."""
 HOST = {"id": "h-0123456789abcdef0"}
 ARN = "arn:aws:elasticloadbalancing:us-east-1:123456789012:targetgroup/web/0123456789abcdef"
+KEY = "arn:aws:kms:us-east-1:123456789012:key/k"
 ROUTE = {"table_id": "rtb-0123456789abcdef0", "destination": "10.0.0.0/8"}
 ENCRYPTED = {"encrypted": True, "size": 6144}
 HOPS = "http_put_response_hop_limit"
@@ -86,6 +87,10 @@ CONTRADICTIONS: list[Row] = [
     ({"spot": True, "dedicated_host": HOST}, "spot", "spot and dedicated_host exclude each other"),
     ({"tags": {"owner": "me", "AWS:name": "x", "aws:cost": "y"}}, "tags", "'AWS:name', 'aws:cost'"),
     hash_of("metadata_options", {"http_endpoint": "disabled"}, "http_endpoint", "can't be disabled"),
+    *(
+        hash_of(disk, {"kms_key_arn": KEY}, "kms_key_arn", f"{disk}.kms_key_arn has no effect without")
+        for disk in ("root_disk", "ephemeral_disk")
+    ),
     ({"placement_partition": 2}, "placement_partition", "placement_partition needs placement_group"),
     ({"primary_ipv6": True}, "primary_ipv6", "needs a manual network with an IPv6 address"),
     *(

@@ -80,8 +80,7 @@ def created_route(
     return original(backend, route_table_id, ipv4, ipv6, *positional, **keywords)
 
 
-@PATCHES.around(RouteBackend, "replace_route")
-def replaced_route(
+def routed_again(
     original: Original,
     backend: Any,
     route_table_id: str,
@@ -90,7 +89,7 @@ def replaced_route(
     *positional: Any,
     **keywords: Any,
 ) -> Any:
-    """The same for ReplaceRoute.
+    """The same for ReplaceRoute, and for the destination of DeleteRoute.
 
     Without a route for the destination the answer is InvalidParameterValue. EC2's reference
     says InvalidRoute.NotFound, but EC2 answers as moto does.
@@ -100,18 +99,8 @@ def replaced_route(
     return original(backend, route_table_id, ipv4, ipv6, *positional, **keywords)
 
 
-@PATCHES.around(RouteBackend, "delete_route")
-def deleted_route(
-    original: Original,
-    backend: Any,
-    route_table_id: str,
-    destination_cidr_block: str | None,
-    destination_ipv6_cidr_block: str | None = None,
-    *positional: Any,
-) -> Any:
-    """The same for the destination of DeleteRoute."""
-    ipv4, ipv6 = canonical_pair(destination_cidr_block, destination_ipv6_cidr_block)
-    return original(backend, route_table_id, ipv4, ipv6, *positional)
+for _name in ("replace_route", "delete_route"):
+    PATCHES.around(RouteBackend, _name)(routed_again)
 
 
 @PATCHES.around(Route, "state")

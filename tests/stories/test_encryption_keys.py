@@ -46,25 +46,11 @@ def test_key_of_a_disk(story: Story, world: World, own: dict[str, Any], *, defau
     assert of(found) == ([] if is_right else expected)
 
 
-def test_keys_of_a_vm(story: Story, cpi: Cpi, world: World) -> None:
-    """create_vm refuses a disk's key that nothing uses; cpi check finds both."""
-    properties = {"root_disk": {"kms_key_arn": KEY}, "ephemeral_disk": {"kms_key_arn": KEY, "size": 10240}}
-    assert story.refused(story.create_vm(properties), f"cloud_properties.root_disk.{NEEDS}") == []
-    of_default = story.cpi_with(default_root_disk={"encrypted": True})
-    assert (
-        story.refused(
-            story.create_vm(properties, executable=of_default), f"cloud_properties.ephemeral_disk.{NEEDS}"
-        )
-        == []
-    )
-    whole = right(world)
-    (vm_type,) = (each for each in whole["vm_types"] if each["name"] == "large")
-    vm_type["cloud_properties"] |= properties
-    found = checked(cpi, whole, "--offline")
-    assert of(found) == [
-        ("error", f"vm_types/large/cloud_properties/{name}/kms_key_arn", f"cloud_properties.{name}.{NEEDS}")
-        for name in properties
-    ]
+def test_default_encryption(story: Story) -> None:
+    """A default that encrypts a VM's root disk lets that have a key, and no other disk."""
+    properties = {"root_disk": {"kms_key_arn": KEY}, "ephemeral_disk": {"kms_key_arn": KEY}}
+    answer = story.create_vm(properties, executable=story.cpi_with(default_root_disk={"encrypted": True}))
+    assert story.refused(answer, f"cloud_properties.ephemeral_disk.{NEEDS}") == []
 
 
 @pytest.mark.parametrize(
