@@ -96,8 +96,9 @@ def test_nic_plans(networks: dict[str, dict[str, Any]], expected: list[NicPlan])
         ({"g": dynamic(None)}, "'g' has no subnet"),
         ({"g": manual(None)}, "Could not find a single ip address .*: g$"),
         ({"a": manual("", nic_group="g")}, "Could not find a single ip address .*: a$"),
+        ({"g": manual("10.0.0.16", prefix=28)}, "ip address .* a prefix network can only be a secondary"),
     ],
-    ids=["two subnets", "no subnet", "dynamic without a subnet", "no address", "empty address"],
+    ids=["two subnets", "no subnet", "dynamic without a subnet", "no address", "empty address", "a prefix"],
 )
 def test_groups_that_make_no_interface(networks: dict[str, dict[str, Any]], said: str) -> None:
     """A group needs one subnet and a single address; the message names the group."""
