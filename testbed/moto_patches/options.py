@@ -3,7 +3,6 @@
 from functools import partial
 from typing import Any
 
-from moto.ec2 import utils
 from moto.ec2.models.core import TaggedEC2Resource
 from moto.ec2.models.spot_requests import SpotRequestBackend
 from moto.ec2.responses.instances import InstanceResponse
@@ -39,25 +38,6 @@ def shown_options(original: Original, response: Any) -> Any:
         if instance.lifecycle == "spot":
             instance.spot_instance_request_id = f"sir-{random_resource_id(8)}"
     return result
-
-
-@PATCHES.around(utils, "passes_filter_dict")
-def filtered_instances(original: Original, instance: Any, filters: dict[str, Any]) -> Any:
-    """EC2 filters instances by client token, placement group, and the subnets of their interfaces.
-
-    moto did not know these filters.
-    """
-    others = dict(filters)
-    tokens = others.pop("client-token", None)
-    groups = others.pop("placement-group-name", None)
-    subnets = others.pop("network-interface.subnet-id", None)
-    if tokens is not None and instance.client_token not in tokens:
-        return False
-    if groups is not None and getattr(instance.placement, "group_name", "") not in groups:
-        return False
-    if subnets is not None and not {nic.subnet.id for nic in instance.nics.values()} & set(subnets):
-        return False
-    return original(instance, others)
 
 
 PRICE = 0.0031

@@ -2,10 +2,10 @@
 
 from typing import Any
 
-from moto.ec2.models.elastic_network_interfaces import NetworkInterface, NetworkInterfaceBackend
+from moto.ec2.models.elastic_network_interfaces import NetworkInterface
 from moto.ec2.responses.elastic_network_interfaces import ElasticNetworkInterfaces
 
-from testbed.moto_patches.addresses import check_free, check_prefixes_free
+from testbed.moto_patches.addresses import check_prefixes_free
 from testbed.moto_patches.patching import Original, Patches, parameter
 
 PATCHES = Patches()
@@ -50,36 +50,6 @@ def assigned_ipv6_prefixes(original: Original, response: Any) -> Any:
     result = original(response)
     result.result["AssignedIpv6Prefixes"] = prefixes
     return result
-
-
-@PATCHES.around(NetworkInterfaceBackend, "assign_private_ip_addresses")
-def free_ipv4_addresses(
-    original: Original,
-    backend: Any,
-    eni_id: str,
-    private_ip_addresses: list[str] | None = None,
-    *positional: Any,
-) -> Any:
-    """EC2 assigns no address that another interface holds; moto did."""
-    interface = backend.get_network_interface(eni_id)
-    own = {entry["PrivateIpAddress"] for entry in interface.private_ip_addresses}
-    check_free(interface.subnet, [a for a in private_ip_addresses or [] if a not in own])
-    return original(backend, eni_id, private_ip_addresses, *positional)
-
-
-@PATCHES.around(NetworkInterfaceBackend, "assign_ipv6_addresses")
-def free_ipv6_addresses(
-    original: Original,
-    backend: Any,
-    eni_id: str,
-    ipv6_addresses: list[str] | None = None,
-    *positional: Any,
-) -> Any:
-    """The same for IPv6."""
-    interface = backend.get_network_interface(eni_id)
-    new = [a for a in ipv6_addresses or [] if a not in interface.ipv6_addresses]
-    check_free(interface.subnet, new)
-    return original(backend, eni_id, ipv6_addresses, *positional)
 
 
 @PATCHES.around(NetworkInterface, "get_filter_value")
