@@ -21,14 +21,6 @@ AT_TYPE = "vm_types/large/cloud_properties"
     ("properties", "path", "text"),
     [
         (
-            {"tenancy": "Dedicated"},
-            "tenancy",
-            (
-                "tenancy 'Dedicated' is ignored, and the VM runs on shared hardware: set it to dedicated, or "
-                "name the host in dedicated_host"
-            ),
-        ),
-        (
             {"ephemeral_disk": {**ROOT, "size": 20_480, "encrypted": True, "type": None}},
             "ephemeral_disk/encrypted",
             f"ephemeral_disk.use_root_disk ignores encrypted, size beside it: {ONLY_ROOT}",
@@ -97,6 +89,17 @@ def test_cloud_properties(
     ]
 
 
+def test_tenancy(story: Story, cpi: Cpi, world: World) -> None:
+    """A tenancy that EC2 does not know is a warning, for which check has the word that was meant."""
+    answer = story.create_vm({"tenancy": "Dedicated"})
+    answer.ok()
+    said = "tenancy 'Dedicated' is ignored, and the VM runs on shared hardware: set it to dedicated, or name "
+    assert story.warnings(answer) == [f"{said}the host in dedicated_host"]
+    whole = changed(right(world), (*VM_TYPE, "tenancy"), "Dedicated")
+    (found,) = errors(checked(cpi, whole, "--offline"))
+    assert (found["path"], "Did you mean dedicated?" in found["remedy"]) == (f"{AT_TYPE}/tenancy", True)
+
+
 PRIVATE = ("default", "10.0.1.50", 0)
 SECOND_DYNAMIC = (
     "network 'more' is ignored, because a VM has an interface in one dynamic network only, here 'dynamic': "
@@ -117,16 +120,16 @@ VIP = (
 
 
 @pytest.mark.parametrize(
-    ("networks", "text"),
+    ("networks", "text", "place"),
     [
-        ([PRIVATE, ("dynamic", None, 1), ("more", None, 1)], SECOND_DYNAMIC),
-        ([(*PRIVATE, "g"), ("second", "10.0.1.51", 0, "g")], SECOND_ADDRESS),
-        ([(*PRIVATE, "g"), ("dynamic", None, 1, "g")], SHARED),
-        ([PRIVATE, ("vip", None, 0, "g")], VIP),
+        ([PRIVATE, ("dynamic", None, 1), ("more", None, 1)], SECOND_DYNAMIC, ""),
+        ([(*PRIVATE, "g"), ("second", "10.0.1.51", 0, "g")], SECOND_ADDRESS, ""),
+        ([(*PRIVATE, "g"), ("dynamic", None, 1, "g")], SHARED, "/dynamic"),
+        ([PRIVATE, ("vip", None, 0, "g")], VIP, "/vip"),
     ],
     ids=["second-dynamic", "second-address", "shared", "vip"],
 )
-def test_networks(story: Story, cpi: Cpi, world: World, networks: list[Any], text: str) -> None:
+def test_networks(story: Story, cpi: Cpi, world: World, networks: list[Any], text: str, place: str) -> None:
     """A network without effect, or a part of one, is one warning, and an error at the group's networks."""
     elastic = {"type": "vip", "ip": world.ec2.allocate_address(Domain="vpc")["PublicIp"]}
     given, listed = {}, []
@@ -144,7 +147,9 @@ def test_networks(story: Story, cpi: Cpi, world: World, networks: list[Any], tex
     listed[0]["default"] = ["dns", "gateway"]
     web = {"name": "web", "instances": 1, "vm_type": "large", "azs": ["z1"], "networks": listed}
     found = [each for each in errors(checked_with(cpi, whole, [web], "--offline")) if each["source"] == "CPI"]
-    assert [(each["path"], each["what"]) for each in found] == [("instance_groups/web/networks", text)]
+    assert [(each["path"], each["what"]) for each in found] == [
+        (f"instance_groups/web/networks{place}", text)
+    ]
 
 
 def test_address_of_a_dynamic_network(story: Story) -> None:
