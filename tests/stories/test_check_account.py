@@ -462,6 +462,14 @@ def test_calls(cpi: Cpi, world: World, far: Far, fake_aws: FakeAws) -> None:
     assert of("not checked", found) == []
 
 
+def test_type_beside_an_own_zone(cpi: Cpi, world: World) -> None:
+    """A type that no zone offers is the mistake, also where the zone stands beside it."""
+    whole = env(world)
+    whole["resource_pools"][0]["cloud_properties"]["instance_type"] = "m5.lagre"
+    (found,) = errors(checked(cpi, whole))
+    assert found["path"] == "resource_pools/vms/cloud_properties/instance_type"
+
+
 def test_sizes_by_region(story: Story, world: World, fake_aws: FakeAws) -> None:
     """With `aws.vm_resources_by_region`, the check chooses as the CPI does; offline it asks nobody."""
     cpi, whole = story.cpi_with(vm_resources_by_region=True), right(world)

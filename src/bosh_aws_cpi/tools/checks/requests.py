@@ -141,10 +141,13 @@ class Request(Entity):
         return (self.networks[name][1], key.removeprefix(f"networks.{name}.")) if names else None
 
     def _parts(self, problem: Problem) -> tuple[str, ...]:
-        """The properties in a problem, the one to blame first: only an own zone, as all subnets are tried."""
+        """The properties in a problem, the one to blame first.
+
+        Of a subnet in another zone than the VM's own zone, it is only that zone, as all subnets are tried.
+        """
         zone, parts = self.properties.get(ZONE), (problem.key, *problem.beside)
-        is_own = ZONE in parts and zone is not None and zone.route[0] != "azs"
-        return (ZONE,) if is_own else parts
+        is_own = ZONE in problem.beside and zone is not None and zone.route[0] != "azs"
+        return (ZONE,) if is_own and self._network(problem.key) is not None else parts
 
     def place_of(self, problem: Problem) -> Place:
         """The place of the property to blame."""
