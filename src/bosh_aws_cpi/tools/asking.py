@@ -223,7 +223,7 @@ class Asker:
         """Explain an error of a service; once AWS has accepted the keys, no error is blamed on them."""
         if not is_error_of_aws(error):
             return NoAnswer(error, explain_no_answer(service, error))
-        if speaks_of_keys(error) and not self._answered:
+        if errors.KEYS_REFUSED(error) and not self._answered:
             raise keys_error(self._config, error) from error
         self._answered.add(service)
         return NoAnswer(error)
@@ -231,7 +231,7 @@ class Asker:
 
 def _is_refusal(error: Exception) -> TypeGuard[ClientError]:
     """Whether AWS was asked, and says that it can't be done so: it has judged what was asked for."""
-    if not isinstance(error, ClientError) or not is_error_of_aws(error) or speaks_of_keys(error):
+    if not isinstance(error, ClientError) or not is_error_of_aws(error) or errors.KEYS_REFUSED(error):
         return False
     return not (errors.UNAUTHORIZED(error) or errors.is_transient(error))
 
@@ -259,25 +259,19 @@ def _role_error(config: AwsConfig, error: Exception) -> AccessError | None:
         return AccessError(
             f"STS, which aws.role_arn '{config.role_arn}' needs, fails: {explain_no_answer('sts', error)}"
         )
-    what = f"aws.role_arn '{config.role_arn}' can't be assumed with the keys of {_keys(config)}"
+    source = _SOURCES[config.credentials_source]
+    what = f"aws.role_arn '{config.role_arn}' can't be assumed with the keys of {source}"
     trust = ". The role's trust policy must name the user or role of these keys"
     return AccessError(f"{what}: {explain(error)}{trust if errors.UNAUTHORIZED(error) else ''}")
-
-
-def speaks_of_keys(error: ClientError) -> bool:
-    """Whether an error means that AWS does not accept the keys."""
-    return errors.KEYS_REFUSED(error)
 
 
 def keys_error(config: AwsConfig, error: ClientError) -> AccessError:
     """The error for keys that AWS does not accept, or whose account it does not serve in the region."""
     if errors.ACCOUNT_NOT_SERVED(error):
         return AccessError(f"AWS does not serve the account in region '{config.region}': {explain(error)}")
-    return AccessError(f"AWS does not accept the keys of {_keys(config)}: {explain(error)}")
-
-
-def _keys(config: AwsConfig) -> str:
-    return _SOURCES[config.credentials_source]
+    return AccessError(
+        f"AWS does not accept the keys of {_SOURCES[config.credentials_source]}: {explain(error)}"
+    )
 
 
 def other_keys(service: str, error: ClientError) -> str:

@@ -27,7 +27,7 @@ from bosh_aws_cpi.jsontext import Json
 from bosh_aws_cpi.log import redact
 from bosh_aws_cpi.records import EMPTY, Record
 from bosh_aws_cpi.tools import command
-from bosh_aws_cpi.tools.asking import RETRIES, Asker, NoAnswer, other_keys, speaks_of_keys
+from bosh_aws_cpi.tools.asking import RETRIES, Asker, NoAnswer, other_keys
 
 _WIDTH: Final = max(map(len, FEATURES)) + 4
 State = Literal["allowed", "missing", "not checkable", "no verdict"]
@@ -369,7 +369,7 @@ class _Examination:
         if not problem:
             if not isinstance(error, ClientError):
                 return Verdict("no verdict", errors.describe_error(error))
-            if service == "ec2" or not speaks_of_keys(error):
+            if service == "ec2" or not errors.KEYS_REFUSED(error):
                 return verdict_of(error, permitted)
             problem = other_keys(service, error)
         self._problems[service] = problem

@@ -6,11 +6,11 @@ from typing import Any
 import pytest
 from botocore.exceptions import ClientError, ParamValidationError, ReadTimeoutError
 
-from bosh_aws_cpi.aws.sdk.errors import BALANCER_MISSING, DRY_RUN_PASSED
+from bosh_aws_cpi.aws.sdk.errors import BALANCER_MISSING, DRY_RUN_PASSED, KEYS_REFUSED
 from bosh_aws_cpi.call_statistics import CallStatistics
 from bosh_aws_cpi.cpi.cloud import Cloud
 from bosh_aws_cpi.errors import CloudError
-from bosh_aws_cpi.tools.asking import Asker, ReadingClients, keys_error, speaks_of_keys
+from bosh_aws_cpi.tools.asking import Asker, ReadingClients, keys_error
 from bosh_aws_cpi.tools.findings import Severity
 from bosh_aws_cpi.tools.preflight import verdict_of
 
@@ -63,12 +63,12 @@ def test_keys_are_not_taken(cloud: Cloud, source: str) -> None:
     """A code about the keys becomes an error that says where the keys come from."""
     code = "SignatureDoesNotMatch"
     config = cloud.config.aws.replace(credentials_source=source)
-    assert speaks_of_keys(answered(code))
+    assert KEYS_REFUSED(answered(code))
     error = keys_error(config, answered(code))
     where = {"static": "aws.access_key_id", "env_or_profile": "the instance profile"}[source]
     assert where in error.message
     assert f"{code}: m" in error.message
-    assert not speaks_of_keys(answered("UnauthorizedOperation"))
+    assert not KEYS_REFUSED(answered("UnauthorizedOperation"))
 
 
 @pytest.mark.parametrize("again", ["", "Repeat this command"])
