@@ -191,13 +191,8 @@ def test_missing(
 ) -> None:
     """A template or version that does not exist is an error before a launch, and one of `cpi check`."""
     template(Monitoring={"Enabled": True})
-    error = story.create_vm({"launch_template": given}).error
-    assert error is not None
-    assert (error["type"], error["ok_to_retry"]) == ("Bosh::Clouds::CloudError", False)
-    assert code in error["message"]
-    assert "Correct launch_template" in error["message"]
-    assert "RunInstances" not in fake_aws.actions()
-    assert world.state() == world.empty
+    fake_aws.forget_calls()
+    story.refused(story.create_vm({"launch_template": given}), code, "Correct launch_template")
     whole = changed(right(world), (*LARGE, "cloud_properties", "launch_template"), given)
     (found,) = errors(checked(cpi, whole))
     assert found["path"] == PATH

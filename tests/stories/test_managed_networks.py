@@ -343,18 +343,10 @@ def test_old_request(cpi: Cpi, world: World, wish: Any) -> None:
     ],
 )
 def test_bad_input(
-    cpi: Cpi,
-    wish: Any,
-    fake_aws: FakeAws,
-    given: dict[str, Any],
-    properties: dict[str, Any],
-    message: str,
+    story: Story, cpi: Cpi, wish: Any, given: dict[str, Any], properties: dict[str, Any], message: str
 ) -> None:
     """An invalid value is an error that names the key, and AWS is not called."""
-    error = cpi.call("create_network", wish(given, **properties)).error
-    assert (error["type"], error["ok_to_retry"]) == ("Bosh::Clouds::CloudError", False)
-    assert message in error["message"]
-    assert fake_aws.actions() == []
+    assert story.refused(cpi.call("create_network", wish(given, **properties)), message) == []
 
 
 @pytest.mark.parametrize(
@@ -370,20 +362,10 @@ def test_bad_input(
     ],
 )
 def test_refused(
-    cpi: Cpi,
-    world: World,
-    wish: Any,
-    fake_aws: FakeAws,
-    given: dict[str, Any],
-    properties: dict[str, Any],
-    message: str,
+    story: Story, cpi: Cpi, wish: Any, given: dict[str, Any], properties: dict[str, Any], message: str
 ) -> None:
     """A value that the VPC does not allow is an error that names the key, before anything is created."""
-    error = cpi.call("create_network", wish(given, **properties)).error
-    assert (error["type"], error["ok_to_retry"]) == ("Bosh::Clouds::CloudError", False)
-    assert message in error["message"]
-    assert [action for action in fake_aws.actions() if not action.startswith("Describe")] == []
-    assert world.state() == world.empty
+    assert story.refused(cpi.call("create_network", wish(given, **properties)), message)
 
 
 def test_another_vpc(cpi: Cpi, world: World, wish: Any) -> None:
