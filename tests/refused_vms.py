@@ -71,6 +71,10 @@ WRONG: list[Row] = [
     *(no_range(text, f"'{text}'") for text in ("10.0.0.0", "10.0.0.0/33", "fd00::1")),
     *(no_range(text, "String") for text in (SECRET, "c0ffee" * 6, "1" * 21)),
     *(no_range(*row) for row in ((8, "8"), (True, "Boolean"))),
+    *(
+        hash_of("launch_template", {"id": "lt-1", "version": each}, "version", "$Latest or $Default")
+        for each in ("latest", 0)
+    ),
     # keys that are unknown where they would change how a disk is encrypted, or reach EC2 whole
     hash_of("metadata_options", {"http_token": "required"}, "http_token", "did you mean http_tokens?"),
     hash_of("cpu_options", {"amd_sev_sp": "enabled"}, "amd_sev_sp", "did you mean amd_sev_snp?"),
@@ -97,6 +101,7 @@ CONTRADICTIONS: list[Row] = [
         ({"cpu_options": each}, "cpu_options", "needs both core_count and threads_per_core, or neither")
         for each in ({"core_count": 1}, {"threads_per_core": 1})
     ),
+    one_of("launch_template", {}, "id, name"),
     *(one_of("dedicated_host", each, OF_HOST) for each in ({}, {"id": None})),
     one_of("dedicated_host", {**HOST, "resource_group_arn": "arn"}, OF_HOST),
     *(

@@ -21,7 +21,6 @@ HELD = f"cloud_properties.launch_template: {VERSION} holds {{}}"
 REMEDY = "Use a version of the template without them"
 NETWORKS = "use the networks, and security_groups"
 DELETED = "with it, the CPI could not delete the VM"
-WRONG_VERSION = "cloud_properties.launch_template.version must be a version's number, $Latest or $Default"
 
 
 @pytest.fixture
@@ -197,21 +196,6 @@ def test_missing(
     (found,) = errors(checked(cpi, whole))
     assert found["path"] == PATH
     assert code in found["what"]
-
-
-@pytest.mark.parametrize(
-    ("given", "message"),
-    [
-        ({}, "cloud_properties.launch_template must hold exactly one of: id, name"),
-        *(({"id": UNKNOWN, "version": version}, WRONG_VERSION) for version in ("latest", 0)),
-    ],
-)
-def test_contradictions(story: Story, cpi: Cpi, world: World, given: dict[str, Any], message: str) -> None:
-    """A property that names no version is refused without a call to AWS, and `cpi check` says it, too."""
-    assert story.refused(story.create_vm({"launch_template": given}), message) == []
-    whole = changed(right(world), (*LARGE, "cloud_properties", "launch_template"), given)
-    (found,) = errors(checked(cpi, whole))
-    assert found["path"].startswith(PATH)
 
 
 def test_check_asks_once(template: Callable[..., str], cpi: Cpi, world: World, fake_aws: FakeAws) -> None:
