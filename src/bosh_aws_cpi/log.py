@@ -205,3 +205,13 @@ def set_request_id(request_id: object) -> None:
 def set_level(level: str) -> None:
     """Log only messages of this level, one of `LEVELS`, and higher levels."""
     logger.level = LEVELS[level]
+
+
+def warn_of_text(name: str, value: object) -> None:
+    """Warn of a boolean that is given as a string, whose author may have meant the opposite.
+
+    Only a short one is shown: another may be a secret.
+    """
+    if isinstance(value, str):
+        shown = f" '{value}'" if len(value) <= len("false") else ""
+        logger.warning("%s%s is given as a string, which counts as true", name, shown)

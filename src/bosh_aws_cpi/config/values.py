@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, Self, overload
 
 from bosh_aws_cpi.errors import InvalidCall, not_correct
 from bosh_aws_cpi.jsontext import Json, encode, is_integer, is_true, type_name
+from bosh_aws_cpi.log import warn_of_text
 from bosh_aws_cpi.records import Generic, Record, T
 
 SENDABLE: Final = "[!-~]+"
@@ -229,6 +230,7 @@ def boolean(value: object, key: Key[Any]) -> bool:
     """True or false; false for null. For a key that the Ruby CPI knows, any other value counts as true."""
     if key.is_new and not (value is None or isinstance(value, bool)):
         raise wrong_type(key.shown, "true or false", value)
+    warn_of_text(key.path, value)
     return is_true(value)
 
 

@@ -26,7 +26,7 @@ from pydantic_core import PydanticCustomError
 
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.jsontext import Json, is_true, type_name
-from bosh_aws_cpi.log import NEAR_SECURITY, logger, nearest
+from bosh_aws_cpi.log import NEAR_SECURITY, logger, nearest, warn_of_text
 from bosh_aws_cpi.model import Encryption
 from bosh_aws_cpi.records import Record
 
@@ -39,10 +39,8 @@ _PRICE_FLOOR: Final = Decimal("0.001")
 
 
 def _truth(value: object, info: ValidationInfo) -> bool:
-    """Ruby's truth, with a warning for a string, whose author may have meant the opposite."""
-    if isinstance(value, str):
-        shown = f" '{value}'" if len(value) <= len("false") else ""
-        logger.warning("%s%s is given as a string, which counts as true", info.field_name, shown)
+    """Ruby's truth, with a warning for a string."""
+    warn_of_text(str(info.field_name), value)
     return is_true(value)
 
 

@@ -8,6 +8,7 @@ from bosh_aws_cpi.config import cpi_config
 from bosh_aws_cpi.model import Encryption
 from testbed.executable import ABSENT
 from tests.unit.config.parsing import parse, refusal
+from tests.unit.conftest import ProgramLog
 
 ENDPOINTS = {"ec2_endpoint": "ec2.eu-west-3.example.com", "elb_endpoint": "elb.example"}
 DEFAULT_KEY = Encryption(key_source="aws.kms_key_arn")
@@ -48,6 +49,14 @@ def test_aws_section(key: str, value: object, attribute: str, expected: object) 
     """Each key of the aws section says one thing, from the file as from the context."""
     assert getattr(parse({key: value}).aws, attribute) == expected
     assert getattr(parse(context={key: value}).aws, attribute) == expected
+
+
+def test_quoted_boolean(program_log: ProgramLog) -> None:
+    """A boolean given as a string counts as true, with a warning: its author may mean the opposite."""
+    parse({"encrypted": "false", "dualstack": False})
+    assert [(record.level, record.text) for record in program_log.records] == [
+        ("WARNING", "aws.encrypted 'false' is given as a string, which counts as true")
+    ]
 
 
 @pytest.mark.parametrize(
