@@ -230,8 +230,18 @@ OFFLINE: dict[str, Row] = {
         [group(persistent_disk_type="big", stemcell="defualt")],
         [
             ("not checked", f"{WEB}/persistent_disk_type", "no disk_type 'big' in "),
-            ("not checked", f"{WEB}/stemcell", "no stemcell 'defualt' in "),
+            ("not checked", f"{WEB}/stemcell", "(did you mean default?)"),
         ],
+    ),
+    "an unknown type of one of several disks": (
+        {},
+        [group(persistent_disks=[{"name": "big", "type": "default"}, {"name": "default", "type": "big"}])],
+        [("not checked", f"{WEB}/persistent_disks/default/type", "no disk_type 'big' in ")],
+    ),
+    "an unknown az, beside one that is a variable": (
+        {("azs", 2): "((more))"},
+        [group(azs=("z1", "z8"))],
+        [("not checked", "azs/2", "((more))")],
     ),
     "unknown names of the compilation": (
         {("compilation",): {"workers": 1, "network": "a", "az": "b", "vm_type": "c", "vm_extensions": ["d"]}},
@@ -294,6 +304,7 @@ ZONE, AT_ZONE, IN_FIRST = (
     "networks/default/subnets/0/cloud_properties",
 )
 ARN = "arn:aws:ec2:us-east-1:123456789012:security-group/sg-0123456789abcdef0"
+RESOURCES = "arn:aws:resource-groups:us-east-1:123456789012:group/hosts"
 FALLBACKS, BURSTABLE = "instance_type_fallbacks", ["t3.small", "t3.medium"]
 MANAGED = {"name": "managed", "type": "manual", "managed": True}
 FALLS_BACK: Changes = {(*LARGE, "zone_fallback"): True, ("compilation", "vm_type"): "small"}
@@ -373,6 +384,14 @@ ONLINE: dict[str, Row] = {
         {(*SMALL, "enclave"): True, (*SMALL, "bandwidth_weighting"): "vpc-1"},
         None,
         [("error", f"{AT_SMALL}/{key}", "'t3.micro'") for key in ("enclave", "bandwidth_weighting")],
+    ),
+    "two mistakes of a hash": (
+        {(*SMALL, "dedicated_host"): {"id": "h-0123456789abcdef0", "resource_group_arn": RESOURCES}},
+        None,
+        [
+            ("error", f"{AT_SMALL}/dedicated_host", "exactly one of"),
+            ("error", f"{AT_SMALL}/dedicated_host/id", "there is no Dedicated Host"),
+        ],
     ),
     # what an az gives
     "zones in the VM types, and azs that say nothing": (
