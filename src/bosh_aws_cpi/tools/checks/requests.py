@@ -1,4 +1,11 @@
-"""The requests that the Director would make of the files, with the place that each value comes from.
+"""What `cpi check` tries: the requests that BOSH would make of the files, and where each value stands.
+
+An instance group, the compilation and create-env each ask for a VM in each of their azs, in each subnet there
+(`of_deployment`). A disk type, and a subnet of a managed network, is a request, too (`of_files`). A VM type,
+an extension or a subnet that none of these uses is tried alone, in each az: in one subnet there it must do
+(`_of_unused`). What is not known of a request, because it stands alone or has a variable or an unknown name,
+may give any property, and nothing is said that depends on such a property (`Request.fixes`).
+`request_findings` gives each request to the code of its method.
 
 The Director merges cloud properties key by key: an az's, a VM type's, then its extensions' (BOSH:
 deployment_plan/merged_cloud_properties.rb). Of a manifest for `bosh create-env`, bosh-cli
@@ -8,7 +15,7 @@ its only subnet.
 
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Final
 
 from bosh_aws_cpi.errors import CloudError
@@ -211,12 +218,12 @@ Alternatives = Sequence[Request]
 """Requests of which one must succeed: of an entry that is judged alone, one in each subnet of an az."""
 
 
-def of_files(files: Files) -> Iterator[Alternatives]:
+@cache
+def of_files(files: Files) -> Sequence[Alternatives]:
     """All requests; those for one entry in its azs follow one another."""
     disks = [Request([each], each, method="create_disk") for each in files.lists["disk_types"]]
-    for request in (*of_deployment(files), *disks, *_of_managed(files)):
-        yield [request]
-    yield from () if files.is_for_create_env else _of_unused(files)
+    certain = [[each] for each in (*of_deployment(files), *disks, *_of_managed(files))]
+    return [*certain, *(() if files.is_for_create_env else _of_unused(files))]
 
 
 def count(files: Files) -> dict[str, int]:
@@ -225,29 +232,26 @@ def count(files: Files) -> dict[str, int]:
     return {f"{kind}s": methods[f"create_{kind}"] for kind in ("vm", "disk", "network")}
 
 
-def of_deployment(files: Files) -> Iterator[Request]:
+@cache
+def of_deployment(files: Files) -> Sequence[Request]:
     """The requests for VMs that are certain: of instance groups, of the compilation, of create-env's VM."""
-    for group in files.groups:
-        shown = f"instance group '{name_of(group)}'" if files.manifest is not None else ""
-        yield from _of_user(files, group, shown, _networks_of(files, group))
-    if (node := files.compilation) is not None:
-        network = files.find("networks", node.get("network"))
-        networks = [(node.at("network"), network)] if network is not None else []
-        yield from _of_user(files, node, "compilation", networks)
+    return [request for user in files.users for request in _of_user(files, user)]
 
 
-def _networks_of(files: Files, group: Node) -> list[tuple[Node, Node]]:
-    """A group's entries for networks, with the networks that they name; none if one is not known."""
-    entries = group.at("networks").entries() if group.get("networks") is not None else []
-    found = [(each, files.find("networks", each.get("name"))) for each in entries]
+def _networks_of(files: Files, user: Node) -> list[tuple[Node, Node]]:
+    """A user's entries for networks, with the networks that they name; none if one is not known."""
+    given = user.get("network" if user is files.compilation else "networks")
+    entries = [] if given is None else given.entries() or [given]
+    found = [(each, files.find("networks", each.get("name") or each)) for each in entries]
     known = [(each, network) for each, network in found if network is not None]
     return known if len(known) == len(entries) else []
 
 
-def _of_user(
-    files: Files, node: Node, shown: str, networks: Sequence[tuple[Node, Node]]
-) -> Iterator[Request]:
+def _of_user(files: Files, node: Node) -> Iterator[Request]:
     """The requests for a user's VMs, one for each az and subnet: what is not known may give any property."""
+    shown = f"instance group '{name_of(node)}'" if files.manifest is not None else ""
+    shown = "compilation" if node is files.compilation else shown
+    networks = _networks_of(files, node)
     own = files.find("vm_types", node.get("resource_pool") or node.get("vm_type"))
     sized = sized_properties(files, node)[0] if node.get("vm_resources") is not None else {}
     if own is None and not sized:
