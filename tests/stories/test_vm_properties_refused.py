@@ -25,7 +25,7 @@ def check_both(answer: Answer, found: Findings, place: str, words: str) -> None:
     assert [each["path"] for each in both] == [place], found
     for text in (said, f"{both[0]['what']}. {both[0]['remedy']}"):
         assert words.lower() in text.lower()
-    assert SECRET not in f"{said}{found}"
+    assert SECRET not in f"{answer}{found}"
 
 
 @pytest.mark.parametrize(("properties", "blamed", "words"), [*WRONG, *CONTRADICTIONS])

@@ -101,13 +101,14 @@ def test_missing_properties() -> None:
 
 
 def test_several_wrong_types() -> None:
-    """All that is wrong is said at once."""
+    """All that is wrong is said at once; what pydantic says of the values is not kept beside it."""
     with pytest.raises(CloudError) as caught:
         DiskProperties.parse({"type": 1, "iops": "x"})
     parts = caught.value.message.split("; ")
     assert len(parts) == 2
     assert parts[0].startswith("Invalid properties: cloud_properties.type: ")
     assert parts[1].startswith("cloud_properties.iops: ")
+    assert caught.value.__suppress_context__
 
 
 @pytest.mark.parametrize(
