@@ -48,6 +48,7 @@ WRONG: list[Row] = [
     ({"security_groups": [True]}, "security_groups/0", "got Boolean"),
     ({"elbs": {"name": SECRET}}, "elbs", "must be a list, got Hash"),
     ({"spread": "true"}, "spread", "got String"),
+    ({"metadata_options": SECRET}, "metadata_options", "must be a hash, got String"),
     ({"capacity_reservation": SECRET}, "capacity_reservation", "must be a hash, got String"),
     ({"launch_template": "web"}, "launch_template", "must be a hash, got String"),
     ({"ephemeral_disk": 10240}, "ephemeral_disk", "must be a hash, got Integer"),
@@ -80,7 +81,7 @@ WRONG: list[Row] = [
     hash_of("cpu_options", {"amd_sev_sp": "enabled"}, "amd_sev_sp", "did you mean amd_sev_snp?"),
     hash_of("credit_specification", {"credits": "standard"}, "credits", "did you mean cpu_credits?"),
     hash_of("root_disk", {"encrpted": True, "size": 10_240}, "encrpted", "did you mean encrypted?"),
-    hash_of("root_disk", {"{zzz}": 1}, "{zzz}", "remove it"),
+    hash_of("root_disk", {"{zzz}": 1, "size": "x"}, "{zzz}", "remove it"),
     hash_of("ephemeral_disk", {"kms_key": "a"}, "kms_key", "did you mean kms_key_arn?"),
     ({"encrypted": True}, "encrypted", "ephemeral_disk"),
 ]
