@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 _KEY_ARN: Final = re.compile(r"arn:aws[a-z-]*:kms:[^:]*:[0-9]{12}:key/.+")
 """The pattern of KmsKeyArn in the API model of StartSnapshot."""
-_KEY_ID: Final = re.compile(r"(mrk-)?[0-9a-fA-F-]+")
+_LIKE_KEY_ID: Final = re.compile(r"(mrk-)?[0-9a-fA-F-]+")
 ENABLED: Final = "Enabled"
 _SYMMETRIC: Final = "SYMMETRIC_DEFAULT"
 
@@ -35,7 +35,7 @@ def arn(key: str, region: str, clients: Clients) -> str:
     """
     if _KEY_ARN.fullmatch(key):
         return key
-    if not _KEY_ID.fullmatch(key):
+    if not _LIKE_KEY_ID.fullmatch(key):
         what = "an alias" if re.match(r"(arn:.*:)?alias/", key) else "neither a key's ARN nor its id"
         raise CloudError(
             f"kms_key_arn '{key}' is {what}: the EBS direct APIs, which create the snapshot of a heavy "

@@ -25,7 +25,7 @@ _MAX_MIB: Final = 1
 _MAX_YAML_VALUES: Final = 20_000
 """The maximum number of values in a YAML file, because YAML is slow to read."""
 _MIB: Final = 1 << 20
-_OPEN_FLAGS: Final = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY
+_READ_FLAGS: Final = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY
 READ_SIZE: Final = 1 << 16
 _TIMEOUT: Final = 60
 """The time limit in seconds for the writer of a pipe, which may be a command that asks a Director."""
@@ -110,7 +110,7 @@ def content(path: str, max_mib: int) -> bytes:
         ValueError: The file can't be read; the message says why.
     """
     try:
-        descriptor = os.dup(0) if path == STDIN else os.open(path, _OPEN_FLAGS)
+        descriptor = os.dup(0) if path == STDIN else os.open(path, _READ_FLAGS)
         try:
             return _content(descriptor, max_mib)
         finally:
