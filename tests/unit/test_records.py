@@ -70,5 +70,7 @@ def test_shown() -> None:
     request = Request("info", ["arguments"], {"secret_access_key": "x"}, 2)
     assert repr(request) == "<Request>"
     assert repr(RegistryConfig(endpoint="http://u:p@h", user="u", password="p")) == "<RegistryConfig>"
-    settings = AgentSettingsInput("agent-1", {}, {"bosh": {"password": "x"}}, {}, None, "/dev/xvda")
+    settings = AgentSettingsInput(
+        "agent-1", {}, {"bosh": {"password": "x"}}, {}, None, "/dev/xvda", is_registry_used=False
+    )
     assert repr(settings) == "<AgentSettingsInput>"

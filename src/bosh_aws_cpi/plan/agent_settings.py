@@ -29,6 +29,8 @@ class AgentSettingsInput(Confidential):
     """The configuration's ``agent`` section."""
     registry_endpoint: str | None
     root_device_name: str
+    is_registry_used: bool
+    """Whether the agent reads its full settings from the registry."""
 
 
 def full(vm: AgentSettingsInput, devices: BlockDevices, macs: Mapping[str, str]) -> Json:
@@ -55,9 +57,7 @@ def full(vm: AgentSettingsInput, devices: BlockDevices, macs: Mapping[str, str])
     }
 
 
-def user_data(
-    vm: AgentSettingsInput, devices: BlockDevices, macs: Mapping[str, str], *, is_registry_used: bool
-) -> str:
+def user_data(vm: AgentSettingsInput, devices: BlockDevices, macs: Mapping[str, str]) -> str:
     """The JSON for EC2's user_data: the full settings, or those that lead an agent to the registry.
 
     Raises:
@@ -65,7 +65,7 @@ def user_data(
     """
     registry = {"registry": {"endpoint": vm.registry_endpoint}} if vm.registry_endpoint else {}
     minimal = {"dns": _dns(vm.networks), "networks": _networks(vm.networks, macs), **registry}
-    settings = minimal if is_registry_used else {**full(vm, devices, macs), **minimal}
+    settings = minimal if vm.is_registry_used else {**full(vm, devices, macs), **minimal}
     text = encode(settings)
     size = len(text.encode())
     if size > MAX_USER_DATA:

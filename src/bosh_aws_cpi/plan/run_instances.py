@@ -52,9 +52,9 @@ class InstanceSpec(Record):
     """EC2's instance metadata options, in snake case."""
     tags: Mapping[str, str]
     """The tags of the instance, its volumes, its spot request, and an interface that is created with it."""
-    spread: SpreadGroup | None = None
+    spread: SpreadGroup | None
     """The placement group of the VM's instance group, with the property ``spread``."""
-    template: TemplateVersion | None = None
+    template: TemplateVersion | None
     """The version of a launch template, with the property ``launch_template``."""
 
 

@@ -26,6 +26,7 @@ def facts(**given: Any) -> AgentSettingsInput:
         "agent": {},
         "registry_endpoint": None,
         "root_device_name": "/dev/sda1",
+        "is_registry_used": False,
         **given,
     }
     return AgentSettingsInput(**whole)
@@ -51,7 +52,7 @@ def test_name_of_the_vm() -> None:
 )
 def test_dns(networks: dict[str, Any], dns: dict[str, Any] | None) -> None:
     """The servers are those of the first manual network that has any; else null."""
-    settings = agent_settings.user_data(facts(networks=networks), DEVICES, {}, is_registry_used=True)
+    settings = agent_settings.user_data(facts(networks=networks, is_registry_used=True), DEVICES, {})
     assert json.loads(settings)["dns"] == dns
 
 
@@ -61,7 +62,7 @@ def test_size_limit(filler: str) -> None:
 
     def text(length: int, last: str) -> str:
         environment = {"filler": filler * length + last}
-        return agent_settings.user_data(facts(environment=environment), DEVICES, MACS, is_registry_used=False)
+        return agent_settings.user_data(facts(environment=environment), DEVICES, MACS)
 
     count, odd = divmod(16384 - len(text(0, "").encode()), len(filler.encode()))
     assert len(text(count, "x" * odd).encode()) == 16384

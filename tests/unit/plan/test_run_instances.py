@@ -25,7 +25,7 @@ def test_tags(interface: dict[str, Any], kinds: list[str]) -> None:
     properties = VmProperties.model_validate({"instance_type": "m5.large", "availability_zone": "z"})
     facts, tags = InstanceTypeFacts("m5.large", ebs_needs_nvme_path=True), {"a": "1", "b": ""}
     given = run_instances.arguments(
-        InstanceSpec("ami-1", properties, None, None, metadata_options={}, tags=tags),
+        InstanceSpec("ami-1", properties, None, None, {}, tags, None, None),
         LaunchOption(facts, BlockDevices([], None), zone="z"),
         interfaces=(interface,),
         user_data="{}",

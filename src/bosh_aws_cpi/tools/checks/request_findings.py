@@ -172,10 +172,10 @@ class Trial:
 
     def _try_launch(self, plan: VmPlan) -> list[Refusal]:
         """What EC2 says of the launch; each kind of VM is tried in one subnet, each subnet with one kind."""
-        if plan.spec.properties.instance_type == VARIABLE:
+        if plan.properties.instance_type == VARIABLE:
             return []
         first = plan.nic_plans[0]
-        arguments = run_instances.for_dry_run(plan.spec, plan.options[0], first, plan.group_ids)
+        arguments = run_instances.for_dry_run(plan, plan.options[0], first, plan.group_ids)
         kind = repr({**arguments, "NetworkInterfaces": "", "Placement": ""})
         if kind not in self._launches or not (self._launches[kind] or first.subnet_id in self._launches):
             self._launches[kind] = refusal = self._refusal(self._cloud.ec2.run_instances, arguments)

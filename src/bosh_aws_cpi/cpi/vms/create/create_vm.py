@@ -80,13 +80,13 @@ def _plan(cloud: Cloud, arguments: VmArguments) -> VmPlan:
 
 def _create(cloud: Cloud, plan: VmPlan, undo: Undo) -> tuple[str, Json]:
     created = create_interfaces(cloud, plan, undo) if plan.creates_nics_first else []
-    if (group := plan.spec.spread) is not None and not (group.exists or group.is_avoided):
+    if (group := plan.spread) is not None and not (group.exists or group.is_avoided):
         plan = plan.replace(options=prepare_group(cloud, group, plan.options))
     with naming_keys(*(text for option in plan.options for text in option.devices.key_texts)):
         instance, option = InstanceCreation(cloud, plan, created, undo).run()
     if created:
         network_interfaces.delete_on_termination(cloud.ec2, instance.nics)
-    if not plan.spec.properties.source_dest_check:
+    if not plan.properties.source_dest_check:
         _pass_foreign_traffic(cloud, instance)
     if plan.traffic is not None:
         route_traffic(cloud, plan.traffic, instance, undo)

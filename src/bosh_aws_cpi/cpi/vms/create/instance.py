@@ -131,9 +131,9 @@ class InstanceCreation:
         if not self._created:
             nic_plan, taken = plan.nic_plan_of(option), rules.ADDRESS_RULE
             waits[taken] = address_wait(taken.wait, cloud, plan, nic_plan.subnet_id, nic_plan.addresses)
-        if plan.spec.spread is not None and not option.skips_placement_group:
+        if plan.spread is not None and not option.skips_placement_group:
             unknown = rules.UNKNOWN_GROUP_RULE
-            waits[unknown] = group_wait(unknown.wait, cloud, plan.spec.spread)
+            waits[unknown] = group_wait(unknown.wait, cloud, plan.spread)
         return waits
 
     def _wait(self, outcome: Outcome) -> Outcome | None:
@@ -218,23 +218,20 @@ class InstanceCreation:
                 plan.nic_plans, [nic.nic_id for nic in self._created], option.of_type.single_cards
             )
         else:
-            is_public = plan.spec.properties.auto_assign_public_ip
+            is_public = plan.properties.auto_assign_public_ip
             nic_plan = plan.nic_plan_of(option)
             interfaces = [nics.inline_specification(nic_plan, plan.group_ids, is_public=is_public)]
-        is_registry_used = self._cloud.registry.is_used
         macs = plan.mac_addresses(self._created)
-        user_data = agent_settings.user_data(
-            plan.settings_input, option.devices, macs, is_registry_used=is_registry_used
-        )
+        user_data = agent_settings.user_data(plan.settings_input, option.devices, macs)
         redact.learn({"user_data": user_data})  # AWS's error may repeat the call's parameters
         arguments = run_instances.arguments(
-            plan.spec,
+            plan,
             option,
             interfaces=interfaces,
             user_data=user_data,
             client_token=self._token(option, self._generation),
         )
-        template = plan.spec.template
+        template = plan.template
         if template is not None and (ignored := template.ignored(arguments)):
             logger.warning("The VM's own settings replace %s of %s", ", ".join(ignored), template)
         return arguments

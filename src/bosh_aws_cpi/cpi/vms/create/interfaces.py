@@ -204,7 +204,7 @@ class _InterfaceCreation:
         try:
             nic = self._create_usable(nic_plan)
             self._delegate_prefixes(nic_plan, nic)
-            if index == 0 and self._plan.spec.properties.auto_assign_public_ip:
+            if index == 0 and self._plan.properties.auto_assign_public_ip:
                 network_interfaces.request_public_ip(self._cloud.ec2, nic.nic_id)
         except Exception as error:
             typed = error if isinstance(error, BoshError) else translate(error, "create_vm")
@@ -217,7 +217,7 @@ class _InterfaceCreation:
         arguments = {
             **nics.create_arguments(nic_plan, self._plan.group_ids),
             "Description": nics.description(*self._plan.identity),
-            **tag_plan.specifications(self._plan.spec.tags, "network-interface"),
+            **tag_plan.specifications(self._plan.tags, "network-interface"),
         }
         ec2 = self._cloud.ec2
         is_alive = partial(instances.is_alive, ec2)

@@ -24,16 +24,14 @@ from bosh_aws_cpi.plan.disk_defaults import DiskDefaults
 from bosh_aws_cpi.plan.launch_options import LaunchOption, in_subnets, launch_options, prefer_spread
 from bosh_aws_cpi.plan.run_instances import InstanceSpec, template_problems
 from bosh_aws_cpi.properties.types import Review
-from bosh_aws_cpi.records import Record
 
 if TYPE_CHECKING:
     from bosh_aws_cpi.cpi.vms.create.traffic import Traffic
 
 
-class VmPlan(Record):
+class VmPlan(InstanceSpec):
     """A VM that is checked and planned, before the first resource is created."""
 
-    spec: InstanceSpec
     settings_input: AgentSettingsInput
     options: Sequence[LaunchOption]
     """The launch options, in the order in which create_vm tries them."""
@@ -57,7 +55,7 @@ class VmPlan(Record):
     def limits(self) -> str:
         """Return the restrictions that keep the VM from capacity elsewhere, as sentences."""
         zone = self.options[0].zone
-        must_spread = self.spec.spread and not any(option.skips_placement_group for option in self.options)
+        must_spread = self.spread and not any(option.skips_placement_group for option in self.options)
         return (f". The VM's persistent disks keep it in {zone}" if self.has_disks else "") + (
             ". With spread: prefer, it could be launched outside of its placement group"
             if must_spread
@@ -67,7 +65,7 @@ class VmPlan(Record):
     def networks_in(self, option: LaunchOption) -> Json:
         """The networks as they were given; with ``zone_fallback``, with the subnet of the launch option."""
         given = self.settings_input.networks
-        if not self.spec.properties.zone_fallback:
+        if not self.properties.zone_fallback:
             return given
         name = self.nic_plans[0].networks[0]
         properties = {**given[name]["cloud_properties"], "subnet": option.subnet_id}
@@ -104,9 +102,25 @@ def plan_vm(
     )
     if review.problems or zone is None or subnets is None or not options or tags is None:
         return None
+    aws, properties = config.aws, wanted.properties
     plan = VmPlan(
-        spec=_spec(config, wanted.replace(tags=tags), facts),
-        settings_input=_settings_input(config, wanted, facts),
+        ami_id=facts.image.ami_id,
+        properties=properties,
+        key_name=properties.key_name or aws.default_key_name,
+        iam_instance_profile=properties.iam_instance_profile or aws.default_iam_instance_profile,
+        metadata_options=wanted.metadata_options,
+        tags=tags,
+        spread=facts.spread,
+        template=facts.template,
+        settings_input=AgentSettingsInput(
+            agent_id=wanted.arguments.agent_id,
+            networks=wanted.arguments.networks,
+            environment=wanted.arguments.environment,
+            agent=config.agent,
+            registry_endpoint=config.registry.endpoint if config.registry else None,
+            root_device_name=facts.image.root_device_name,
+            is_registry_used=is_registry_used,
+        ),
         options=in_subnets(options, subnets, zone),
         nic_plans=wanted.nic_plans,
         creates_nics_first=nics.are_created_first(wanted.networks),
@@ -115,33 +129,8 @@ def plan_vm(
         identity=(config.director_uuid or "", wanted.arguments.agent_id),
         has_disks=bool(facts.disks),
     )
-    review.attempt("", lambda: _check_size(plan, is_registry_used=is_registry_used))
+    review.attempt("", lambda: _check_size(plan))
     return None if review.problems else plan
-
-
-def _spec(config: CpiConfig, wanted: WantedVm, facts: VmFacts) -> InstanceSpec:
-    aws, properties = config.aws, wanted.properties
-    return InstanceSpec(
-        ami_id=facts.image.ami_id,
-        properties=properties,
-        key_name=properties.key_name or aws.default_key_name,
-        iam_instance_profile=properties.iam_instance_profile or aws.default_iam_instance_profile,
-        metadata_options=wanted.metadata_options,
-        tags=wanted.tags,
-        spread=facts.spread,
-        template=facts.template,
-    )
-
-
-def _settings_input(config: CpiConfig, wanted: WantedVm, facts: VmFacts) -> AgentSettingsInput:
-    return AgentSettingsInput(
-        agent_id=wanted.arguments.agent_id,
-        networks=wanted.arguments.networks,
-        environment=wanted.arguments.environment,
-        agent=config.agent,
-        registry_endpoint=config.registry.endpoint if config.registry else None,
-        root_device_name=facts.image.root_device_name,
-    )
 
 
 def _options(wanted: WantedVm, facts: VmFacts, review: Review) -> list[LaunchOption]:
@@ -229,11 +218,9 @@ def _subnets(wanted: WantedVm, facts: VmFacts, review: Review) -> Mapping[str, s
     return usable if first.fallback_subnets else {}
 
 
-def _check_size(plan: VmPlan, *, is_registry_used: bool) -> None:
+def _check_size(plan: VmPlan) -> None:
     """Check user_data's size before anything is created: the MACs are not known yet, but their length is."""
     count = len(plan.nic_plans) if plan.creates_nics_first else 0
     placeholders = nics.mac_addresses(plan.nic_plans, [agent_settings.MAC_PLACEHOLDER] * count)
     for option in plan.options:
-        agent_settings.user_data(
-            plan.settings_input, option.devices, placeholders, is_registry_used=is_registry_used
-        )
+        agent_settings.user_data(plan.settings_input, option.devices, placeholders)
