@@ -70,10 +70,11 @@ def test_used_by_another(story: Story, fake_aws: FakeAws, world: World) -> None:
     fake_aws.rule(action="RunInstances", nth=1, hold=True, error=refusal)
     process = story.start_vm(networks={"a": story.network(OWN), "b": story.network(OTHER)})
     assert fake_aws.wait_until_held() == ["RunInstances"]
-    used, _ = set(world.state()["interfaces"]) - before
+    used, unused = set(world.state()["interfaces"]) - before
     world.ec2.attach_network_interface(NetworkInterfaceId=used, InstanceId=other, DeviceIndex=1)
     fake_aws.release()
     answer = finish(process)
     assert "UnauthorizedOperation" in answer.error["message"]
     assert f"Network interface '{used}' is kept: instance '{other}' uses it" in answer.stderr
+    assert {each["NetworkInterfaceId"] for each in story.sent("DeleteNetworkInterface")} == {unused}
     assert set(world.state()["interfaces"]) - before == {used}
