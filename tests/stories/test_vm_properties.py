@@ -96,10 +96,14 @@ IGNORED = "Unknown properties are ignored: "
             id="new-types",
         ),
         pytest.param(
-            {"bandwidth_weighting": "default", "credit_specification": "unlimited"},
+            {
+                "bandwidth_weighting": "default",
+                "credit_specification": "unlimited",
+                "instance_type_fallbacks": ["m5.large"],
+            },
             {"CreditSpecification.CpuCredits": "unlimited"},
             "",
-            id="no-host",
+            id="no-host-but-a-fallback-without-credits",
         ),
         pytest.param(
             {"hibernation": True, "root_disk": {"size": 20480, "encrypted": True}},
