@@ -69,6 +69,15 @@ def test_relaunches_of_all_types(story: Story, fake_aws: FakeAws) -> None:
     assert (tokens[4], tokens[5]) == (tokens[0], tokens[2])
 
 
+def test_tokens_that_are_spent(story: Story, fake_aws: FakeAws) -> None:
+    """A client token of an earlier launch takes none of the relaunches."""
+    spent = {"code": "IdempotentParameterMismatch", "message": "Not these.", "status": 400}
+    fake_aws.rule(action="RunInstances", nth=1, times=2, error=spent)
+    fake_aws.rule(action="RunInstances", nth=3, times=2, ends=OWN_FAULT)
+    story.create_vm().ok()
+    assert fake_aws.actions().count("RunInstances") == 5
+
+
 @pytest.mark.usefixtures("fast_clock")
 def test_next_type_with_the_same_interfaces(story: Story, fake_aws: FakeAws) -> None:
     """The next type is launched once the ended instance has released the interfaces."""
