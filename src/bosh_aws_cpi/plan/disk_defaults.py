@@ -8,21 +8,14 @@ from bosh_aws_cpi.jsontext import Json
 from bosh_aws_cpi.model import MIB_PER_GIB, Encryption, Image, gib
 from bosh_aws_cpi.plan import ebs
 from bosh_aws_cpi.properties.disk import DiskProperties
-from bosh_aws_cpi.properties.types import (
-    OF_ENCRYPTION,
-    Encryptable,
-    Problem,
-    PropertyError,
-    read_properties,
-    refuse,
-)
+from bosh_aws_cpi.properties.types import Encryptable, Problem, PropertyError, read_properties, refuse
 from bosh_aws_cpi.properties.vm_disks import EphemeralDisk, RootDisk
 from bosh_aws_cpi.records import Record
 
 Disk = TypeVar("Disk", RootDisk, EphemeralDisk, DiskProperties)
-_DEFAULT_ROOT: Final = "aws.default_root_disk"
-_DEFAULT_EPHEMERAL: Final = "aws.default_ephemeral_disk"
-_DEFAULT_PERSISTENT: Final = "aws.default_persistent_disk"
+_OF_ROOT: Final = "aws.default_root_disk"
+_OF_EPHEMERAL: Final = "aws.default_ephemeral_disk"
+_OF_PERSISTENT: Final = "aws.default_persistent_disk"
 _OWN_ROOT: Final = "cloud_properties.root_disk"
 _OWN_EPHEMERAL: Final = "cloud_properties.ephemeral_disk"
 _DEFAULT_KEYS: Final = ("size", "type", "iops", "iops_per_gib", "throughput", "encrypted", "kms_key_arn")
@@ -38,9 +31,9 @@ def with_persistent_defaults(
     Raises:
         CloudError: A default is wrong, is unknown, or EBS would refuse a disk with it; the message names it.
     """
-    default = _read(type(own), aws.default_persistent_disk, _DEFAULT_PERSISTENT, "disk")
-    disk, origin = _merged(own, default, "cloud_properties", _DEFAULT_PERSISTENT)
-    return disk, origin, default.encryption(aws.encryption, _DEFAULT_PERSISTENT)
+    default = _read(type(own), aws.default_persistent_disk, _OF_PERSISTENT, "disk")
+    disk, origin = _merged(own, default, "cloud_properties", _OF_PERSISTENT)
+    return disk, origin, default.encryption(aws.encryption, _OF_PERSISTENT)
 
 
 class DiskDefaults(Record):
@@ -62,8 +55,8 @@ class DiskDefaults(Record):
         """
         return cls(
             aws.encryption,
-            _read(RootDisk, aws.default_root_disk, _DEFAULT_ROOT, "root disk"),
-            _read(EphemeralDisk, aws.default_ephemeral_disk, _DEFAULT_EPHEMERAL, "ephemeral disk"),
+            _read(RootDisk, aws.default_root_disk, _OF_ROOT, "root disk"),
+            _read(EphemeralDisk, aws.default_ephemeral_disk, _OF_EPHEMERAL, "ephemeral disk"),
         )
 
     def for_image(self, image: Image) -> Self:
@@ -80,17 +73,15 @@ class DiskDefaults(Record):
 
     def root(self, own: RootDisk) -> tuple[RootDisk, ebs.Origin]:
         """A VM's root disk with the defaults, but its own encryption, and where its properties stand."""
-        return _merged(own, self.root_disk, _OWN_ROOT, _DEFAULT_ROOT)
+        return _merged(own, self.root_disk, _OWN_ROOT, _OF_ROOT)
 
     def ephemeral(self, own: EphemeralDisk) -> tuple[EphemeralDisk, ebs.Origin]:
         """A VM's ephemeral disk with the defaults, but its own encryption, and where its properties stand."""
-        return _merged(own, self.ephemeral_disk, _OWN_EPHEMERAL, _DEFAULT_EPHEMERAL)
+        return _merged(own, self.ephemeral_disk, _OWN_EPHEMERAL, _OF_EPHEMERAL)
 
     def ephemeral_encryption(self, own: EphemeralDisk) -> Encryption:
         """The encryption of a VM's ephemeral disk."""
-        return own.encryption(
-            self.ephemeral_disk.encryption(self.encryption, _DEFAULT_EPHEMERAL), _OWN_EPHEMERAL
-        )
+        return own.encryption(self.ephemeral_disk.encryption(self.encryption, _OF_EPHEMERAL), _OWN_EPHEMERAL)
 
     def encryptions(
         self, root_disk: RootDisk, ephemeral_disk: EphemeralDisk
@@ -99,7 +90,7 @@ class DiskDefaults(Record):
 
         ``aws.encrypted`` has no part in the encryption of the root disk.
         """
-        of_root = root_disk.encryption(self.root_disk.encryption(Encryption(), _DEFAULT_ROOT), _OWN_ROOT)
+        of_root = root_disk.encryption(self.root_disk.encryption(Encryption(), _OF_ROOT), _OWN_ROOT)
         disks: dict[str, tuple[Encryptable, Encryption]] = {"root_disk": (root_disk, of_root)}
         if not (ephemeral_disk.use_root_disk or ephemeral_disk.use_instance_storage):
             disks["ephemeral_disk"] = (ephemeral_disk, self.ephemeral_encryption(ephemeral_disk))
@@ -130,7 +121,7 @@ def _read(model: type[Disk], given: Json, path: str, what: str) -> Disk:
 
 def _merged(own: Disk, default: Disk, path: str, default_path: str) -> tuple[Disk, ebs.Origin]:
     """Return a disk with its defaults; a default's iops and throughput apply to the default's type only."""
-    inherited = default.model_fields_set - own.model_fields_set - OF_ENCRYPTION
+    inherited = default.model_fields_set - own.model_fields_set - Encryptable.model_fields.keys()
     if "type" in own.model_fields_set and own.type != default.type:
         inherited -= {*_OF_IOPS, "throughput"}
     if own.model_fields_set & _OF_IOPS:

@@ -175,7 +175,7 @@ _BOUNDS: Final = {
     "less_than_equal": ("le", "at most"),
 }
 """Pydantic's errors for numbers beyond a limit: where the limit is in the error, and its word."""
-OF_ENCRYPTION: Final = frozenset({"encrypted", "kms_key_arn"})
+_OF_ENCRYPTION: Final = frozenset({"encrypted", "kms_key_arn"})
 """The keys for which null is a value: no encryption or no key, whatever the defaults are."""
 UNKNOWN: Final = "is unknown"
 """The beginning of the message for an unknown key that is refused."""
@@ -284,7 +284,7 @@ class Properties(BaseModel):
         """Drop the properties that are null, and refuse some unknown ones."""
         if not isinstance(values, dict):
             return values
-        given = {key: value for key, value in values.items() if value is not None or key in OF_ENCRYPTION}
+        given = {key: value for key, value in values.items() if value is not None or key in _OF_ENCRYPTION}
         unknown = (key for key in given if key not in cls.model_fields and isinstance(key, str))
         if refused := [key for key in unknown if cls.refuses(key)]:
             raise ValidationError.from_exception_data(
@@ -295,8 +295,8 @@ class Properties(BaseModel):
     @classmethod
     def refuses(cls, key: str) -> bool:
         """Whether an unknown key is an error: by default, if it is very like one of encryption."""
-        is_of_encryption = cls.nearest(key).rpartition(".")[2] in OF_ENCRYPTION
-        return is_of_encryption and bool(nearest(key, OF_ENCRYPTION, NEAR_SECURITY))
+        is_of_encryption = cls.nearest(key).rpartition(".")[2] in _OF_ENCRYPTION
+        return is_of_encryption and bool(nearest(key, _OF_ENCRYPTION, NEAR_SECURITY))
 
     @classmethod
     def nearest(cls, key: str) -> str:

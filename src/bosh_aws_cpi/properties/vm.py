@@ -48,21 +48,18 @@ _ZONE: Final = AwsName("a zone's name, such as REGIONa", r"[a-z]+(?:-[a-z]+)+-\d
 """Also of a local or wavelength zone: us-east-1-bos-1a, us-east-1-wl1-bos-wlz-1 (EC2 user guide, "Regions and
 zones")."""
 _PROFILE: Final = AwsName("the name of an instance profile", r"[\w+=,.@-]{1,128}")
-_TARGET_GROUP_ARN: Final = r"^arn:[^:]+:elasticloadbalancing:[^:]+:\d{12}:targetgroup/[^/]+/[0-9a-f]+$"
+_GROUP_ARN: Final = r"^arn:[^:]+:elasticloadbalancing:[^:]+:\d{12}:targetgroup/[^/]+/[0-9a-f]+$"
 
 
 def _as_arn(value: str) -> str:
-    if re.fullmatch(_TARGET_GROUP_ARN, value) is None:
+    if re.fullmatch(_GROUP_ARN, value) is None:
         message = "must be the ARN of a target group, arn:aws:elasticloadbalancing:…:targetgroup/NAME/ID"
         raise ValueError(message)
     return value
 
 
 TargetGroupArn = Annotated[
-    str,
-    AfterValidator(_as_arn),
-    WithJsonSchema({"type": "string", "pattern": _TARGET_GROUP_ARN}),
-    _TARGET_GROUPS,
+    str, AfterValidator(_as_arn), WithJsonSchema({"type": "string", "pattern": _GROUP_ARN}), _TARGET_GROUPS
 ]
 Port = Annotated[int, Field(strict=True, ge=1, le=65_535), WHOLE]
 
