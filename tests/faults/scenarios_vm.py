@@ -31,6 +31,12 @@ CHECKED_TARGET = ("DescribeTargetGroups", "DescribeSubnets", *("DescribeNetworkI
 BALANCERS = ("registered: vm", "targets: vm", "targets: vm")
 
 
+def new_vm(address: str, subnet: int = 1, *more: str) -> Change:
+    """A new VM with one interface at this address."""
+    eni = f"eni {address}: in subnet {subnet}, bosh, in-use, on made as 0, goes with it {ORIGIN}"
+    return Change(gains=[*MADE, eni, *more])
+
+
 def network(stage: Stage, ip: str, subnet: int = 0, **keys: Any) -> dict[str, Any]:
     """Write a manual network."""
     return {
@@ -151,18 +157,10 @@ VMS = (
     ),
     Scenario(
         name="create_vm",
-        calls=(
-            *FIRST,
-            "DescribeVolumes",
-            "DescribeSecurityGroups",
-            "RunInstances",
-            "DescribeInstances",
-        ),
+        calls=(*FIRST, "DescribeVolumes", "DescribeSecurityGroups", "RunInstances", "DescribeInstances"),
         lay=plain,
         result='"made"',
-        success=Change(
-            gains=[*MADE, f"eni 10.0.1.10: in subnet 1, bosh, in-use, on made as 0, goes with it {ORIGIN}"]
-        ),
+        success=new_vm("10.0.1.10"),
     ),
     Scenario(
         name="create_vm with everything",
@@ -238,18 +236,11 @@ VMS = (
     ),
     Scenario(
         name="create_vm in another zone",
-        calls=(
-            *GATHERED,
-            "DescribeInstances",
-            *("RunInstances",) * 2,
-            "DescribeInstances",
-        ),
+        calls=(*GATHERED, "DescribeInstances", *("RunInstances",) * 2, "DescribeInstances"),
         lay=beside_a_full_zone,
         refused=frozenset({"RunInstances"}),
         result='"made"',
-        success=Change(
-            gains=[*MADE, f"eni 10.0.3.4: in subnet 3, bosh, in-use, on made as 0, goes with it {ORIGIN}"]
-        ),
+        success=new_vm("10.0.3.4", 3),
     ),
     Scenario(
         name="create_vm on spot at too low a price",
@@ -271,9 +262,7 @@ VMS = (
         ),
         refused=frozenset({"RunInstances"}),
         result='"made"',
-        success=Change(
-            gains=[*MADE, f"eni 10.0.1.10: in subnet 1, bosh, in-use, on made as 0, goes with it {ORIGIN}"]
-        ),
+        success=new_vm("10.0.1.10"),
     ),
     Scenario(
         name="create_vm in a spread placement group",
@@ -287,13 +276,7 @@ VMS = (
         ),
         lay=lambda stage: spread(stage, wish=True),
         result='"made"',
-        success=Change(
-            gains=[
-                *MADE,
-                f"eni 10.0.1.30: in subnet 1, bosh, in-use, on made as 0, goes with it {ORIGIN}",
-                SPREAD_GROUP,
-            ]
-        ),
+        success=new_vm("10.0.1.30", 1, SPREAD_GROUP),
     ),
     Scenario(
         name="create_vm outside of a full placement group",
@@ -308,9 +291,7 @@ VMS = (
         lay=beside_a_full_group,
         refused=frozenset({"RunInstances"}),
         result='"made"',
-        success=Change(
-            gains=[*MADE, f"eni 10.0.1.30: in subnet 1, bosh, in-use, on made as 0, goes with it {ORIGIN}"]
-        ),
+        success=new_vm("10.0.1.30"),
     ),
     Scenario(
         name="delete_vm",
