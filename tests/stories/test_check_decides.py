@@ -230,7 +230,7 @@ OFFLINE: dict[str, Row] = {
         [group(persistent_disk_type="big", stemcell="defualt")],
         [
             ("not checked", f"{WEB}/persistent_disk_type", "no disk_type 'big' in "),
-            ("not checked", f"{WEB}/stemcell", "(did you mean default?)"),
+            ("not checked", f"{WEB}/stemcell", "manifest.yml (did you mean default?)"),
         ],
     ),
     "an unknown type of one of several disks": (

@@ -50,7 +50,8 @@ def unknown_names(files: Files) -> Iterator[Finding]:
         for name in names_in(node.get(key)) if section not in files.open_lists else ():
             if (text := text_of(name)) and text not in known[section]:
                 kind = key if files.is_for_create_env else section
-                where = ", ".join(each.name for each in files.documents)
+                documents = [node.document] if section == "stemcells" else files.documents
+                where = ", ".join(each.name for each in documents)
                 near = nearest(text, known[section])
                 meant = f" (did you mean {near}?)" if near else ""
                 what = f"no {kind.removesuffix('s')} '{text}' in {where}{meant}: {by}"

@@ -309,6 +309,9 @@ AT_AWS = "cloud_provider/properties/aws"
         (("vm_types",), [], "warning", "vm_types"),
         ((*GROUP, "persistent_disk_type"), "disks", "warning", f"{AT_GROUP}/persistent_disk_type"),
         ((*GROUP, "azs"), ["z1"], "warning", f"{AT_GROUP}/azs"),
+        ((*GROUP, "resource_pool"), "vm", "not checked", f"{AT_GROUP}/resource_pool"),
+        ((*GROUP, "persistent_disk_pool"), "disk", "not checked", f"{AT_GROUP}/persistent_disk_pool"),
+        ((*GROUP, "networks", 0, "name"), "privat", "not checked", f"{AT_GROUP}/networks/privat/name"),
         ((*GROUP, "env"), {}, "warning", f"{AT_GROUP}/env"),
         *(
             ((*GROUP, "networks", index, "static_ips"), "((a))", "not checked", f"{AT_GROUP}/networks/{name}")
