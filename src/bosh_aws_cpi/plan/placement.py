@@ -36,8 +36,8 @@ def ipv6_only_problem(subnet: Subnet) -> str:
 
 def families(plan: NicPlan, subnet: Subnet) -> frozenset[str]:
     """The families of the addresses that an interface will have, "ipv4" and "ipv6"."""
-    given = {"ipv4": plan.ipv4_address, "ipv6": plan.ipv6_address}
-    return frozenset(map(str.lower, subnet.families)) | {each for each, address in given.items() if address}
+    given = {"ipv6"} if plan.ipv6_address else set()  # an IPv4 address needs a subnet that gives such ones
+    return frozenset(map(str.lower, subnet.families)) | given
 
 
 def zone_problems(

@@ -137,7 +137,7 @@ def route_traffic(cloud: Cloud, traffic: Traffic, instance: Instance, undo: Undo
 def _associate(cloud: Cloud, elastic_ip: ElasticIp, nic_id: str, undo: Undo) -> None:
     """Associate the elastic IP with the VM; undo restores its former association."""
     former = elastic_ip.nic_id
-    if former is not None and former != nic_id:
+    if former is not None:
         undo.arm(
             f"elastic IP {elastic_ip.ip} of '{former}'",
             lambda: elastic_ips.associate(cloud.ec2, elastic_ip.allocation_id, former, elastic_ip.private_ip),
