@@ -224,6 +224,7 @@ def test_version(bare: Callable[..., Answer], tmp_path: Path, arguments: list[st
         (["help", "/a/cpi.json", "foo"], "foo", ""),
         (["ch\x1b[2Jeck", "/a/cpi.json"], "ch\\u001b[2Jeck", ". Did you mean check?"),
         (["/a/cpi.json", "sweep", "--delete"], "/a/cpi.json", ""),
+        (["--config=/a/cpi.json"], "--config=/a/cpi.json", ""),
     ],
     ids=lambda each: " ".join(each).replace("\x1b", "ESC") if isinstance(each, list) else "",
 )

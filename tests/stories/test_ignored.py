@@ -169,11 +169,12 @@ def test_fallback_that_is_the_subnet(story: Story, cpi: Cpi, world: World) -> No
     key = "networks.dynamic.cloud_properties.subnet_fallbacks"
     text = f"Ignored: '{{}}' in {key}, because the network has that subnet already: remove it"
     assert story.warnings(answer) == [text.format(subnet)]
-    own = world.subnet_ids[1]
+    own, other = world.subnet_ids[1:3]
     fallbacks = ("networks", 1, "subnets", 0, "cloud_properties", "subnet_fallbacks")
-    found = errors(checked(cpi, changed(right(world), fallbacks, [own]), "--offline"))
+    found = errors(checked(cpi, changed(right(world), fallbacks, [other, own, other]), "--offline"))
+    place = "networks/dynamic/subnets/0/cloud_properties/subnet_fallbacks"
     assert [(each["path"], each["what"]) for each in found] == [
-        ("networks/dynamic/subnets/0/cloud_properties/subnet_fallbacks/0", text.format(own))
+        (f"{place}/{index}", text.format(each)) for index, each in ((1, own), (2, other))
     ]
 
 

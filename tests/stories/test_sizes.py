@@ -42,6 +42,7 @@ def test_impossible_sizes(
         (["m7i", "t3"], 1, 512, "t3.nano"),
         (["t3", "m7i"], 8, 32769, "m7i.4xlarge"),
         (["t3", "c7i", "m7i", "r7i"], 2, 16384, "r7i.large"),
+        (["r7i", "c7i"], 17, 65537, "c7i.12xlarge"),  # r7i.8xlarge has the same estimate, and more memory
         ([], 1, 8192, "m5.large"),
     ],
 )

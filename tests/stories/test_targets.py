@@ -66,11 +66,11 @@ def record(arn: str, port: int) -> str:
     return f"bosh_target_{arn.rpartition('/')[2]}_{port}"
 
 
-def nic(address: str) -> str:
+def nic(address: str, place: str = "") -> str:
     """Describe an interface of an instance."""
     return (
-        "<item><networkInterfaceId>eni-0123456789abcdef0</networkInterfaceId><attachment/>"
-        f"<privateIpAddress>{address}</privateIpAddress></item>"
+        "<item><networkInterfaceId>eni-0123456789abcdef0</networkInterfaceId>"
+        f"<attachment>{place}</attachment><privateIpAddress>{address}</privateIpAddress></item>"
     )
 
 
@@ -298,18 +298,26 @@ def test_tags_that_are_not_shown(
     *,
     is_shown_later: bool,
 ) -> None:
-    """If EC2 does not show the VM's tags, it is asked again; then the VM's own address is looked for."""
-    other = {"Id": "10.0.1.11", "Port": 8080}
-    traffic.elbv2.register_targets(TargetGroupArn=group, Targets=[other])
+    """If EC2 does not show the VM's tags, it is asked again; then the VM's own address is looked for.
+
+    That is the address of its first interface: those of the second, or of one on another card, stay.
+    """
+    places = {
+        "10.0.1.11": "<deviceIndex>1</deviceIndex>",
+        "10.0.1.12": "<networkCardIndex>1</networkCardIndex>",
+    }
+    others = [{"Id": address, "Port": 8080} for address in places]
+    traffic.elbv2.register_targets(TargetGroupArn=group, Targets=others)
     fake_aws.forget_calls()
     vpc = f"<vpcId>{traffic.world.vpc_id}</vpcId>"
-    still = ["<networkInterfaceSet */>", f"{vpc}<networkInterfaceSet>{nic(ADDRESS)}</networkInterfaceSet>"]
+    nics = nic(ADDRESS) + "".join(map(nic, places, places.values()))
+    still = ["<networkInterfaceSet */>", f"{vpc}<networkInterfaceSet>{nics}</networkInterfaceSet>"]
     fake_aws.rule(action=LOOK, nth=1, replace=[NO_TAGS, SHUTTING_DOWN, still])
     if not is_shown_later:
         fake_aws.rule(action=LOOK, nth=2, times=None, replace=[NO_TAGS])
     assert story.cpi_with(**settings).call("delete_vm", vm_cid, stemcell=2).ok() is None
     asked = [call["parameters"] for call in fake_aws.calls() if call["action"] == HEALTH]
-    assert traffic.state()["targets"] == [other["Id"]]
+    assert traffic.state()["targets"] == [*places]
     assert any("Targets.member.1.Id" not in each for each in asked) == (not is_shown_later)
 
 

@@ -6,9 +6,10 @@ import pytest
 
 from bosh_aws_cpi.aws import images
 from bosh_aws_cpi.model import Image
-from tests.unit.aws.looks import AMI, OF_AMI, image, tagged
+from tests.unit.aws.looks import AMI, OF_AMI, VM, image, tagged
 from tests.unit.conftest import Clock, Stub
 
+OTHER = "ami-0fedcba9876543210"
 GONE = "InvalidAMIID.NotFound"
 DEREGISTER = {"ImageId": AMI, "DeleteAssociatedSnapshots": True}
 
@@ -19,7 +20,10 @@ def shown(*found: dict[str, Any]) -> dict[str, Any]:
 
 
 def test_find(ec2: Stub) -> None:
-    """An AMI has the names of all its devices, their snapshots and encryption, and its root disk's size."""
+    """An AMI has the names of all its devices, their snapshots and encryption, and its root disk's size.
+
+    One that was made of an instance is no copy of the AMI that EC2 shows as its source.
+    """
     look = image(RootDeviceName="/dev/sda1", VirtualizationType="paravirtual", Architecture="arm64")
     look["BlockDeviceMappings"] = [
         {"DeviceName": "/dev/sda1", "Ebs": {"SnapshotId": "snap-1", "VolumeSize": 5}},
@@ -27,7 +31,8 @@ def test_find(ec2: Stub) -> None:
         {"DeviceName": "/dev/sdc", "Ebs": {"VolumeSize": 7}},
         {"DeviceName": "/dev/sdd", "Ebs": {"SnapshotId": "snap-2"}},
     ]
-    ec2.lay("describe_images", shown(look), shown(image()), **OF_AMI)
+    of_vm = image(SourceImageId=OTHER, SourceImageRegion="us-east-1", SourceInstanceId=VM)
+    ec2.lay("describe_images", shown(look), shown(of_vm), **OF_AMI)
     names, snapshots = ["/dev/sda1", "/dev/sdb", "/dev/sdc", "/dev/sdd"], ["snap-1", "snap-2"]
     whole = Image(
         AMI, "/dev/sda1", "paravirtual", "arm64", names, snapshots, root_gib=5, has_plain_disks=True
@@ -98,15 +103,19 @@ def test_delete(ec2: Stub, clock: Clock, last: dict[str, Any] | str) -> None:
 
 
 def test_delete_what_was_half_deleted(ec2: Stub) -> None:
-    """The snapshots of an AMI that is gone are found by EC2's description of a copy, and by our tag."""
+    """The snapshots of an AMI that is gone are found by EC2's description of a copy, and by our tag.
+
+    One that EC2 shows as another AMI's stays, whatever its tag.
+    """
     ec2.lay("describe_images", GONE, **OF_AMI)
     searches = {"description": f"Copied for DestinationAmi {AMI} *", "tag:bosh_ami": AMI}
     said = {
         "VolumeId": "vol-ffffffff",
         "Description": f"Copied for DestinationAmi {AMI} from SourceAmi ami-1",
     }
+    others = {**said, "Description": said["Description"].replace(AMI, OTHER), "Tags": tagged(bosh_ami=AMI)}
     for name, value in searches.items():
-        found = {"Snapshots": [{"SnapshotId": name, **said}]}
+        found = {"Snapshots": [{"SnapshotId": name, **said}, {"SnapshotId": "snap-2", **others}]}
         filters: list[Any] = [{"Name": name, "Values": [value]}]
         ec2.lay("describe_snapshots", found, OwnerIds=["self"], Filters=filters)
     lay_deletions(ec2, *searches)

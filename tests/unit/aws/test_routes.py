@@ -6,6 +6,7 @@ import pytest
 
 from bosh_aws_cpi.aws import routes
 from bosh_aws_cpi.aws.routes import Route
+from bosh_aws_cpi.errors import CloudError
 from tests.unit.conftest import Stub
 
 TABLE = "rtb-1"
@@ -48,3 +49,10 @@ def test_deleted_already(ec2: Stub) -> None:
     """A route that is gone when it is to be deleted is no error."""
     ec2.lay("delete_route", "InvalidRoute.NotFound", RouteTableId=TABLE, DestinationCidrBlock=NET)
     routes.delete(ec2.client, TABLE, NET)
+
+
+def test_table_that_is_not_shown(ec2: Stub) -> None:
+    """A table that EC2 does not show says nothing about its routes."""
+    ec2.lay("describe_route_tables", {"RouteTables": []}, **OF_TABLE)
+    with pytest.raises(CloudError, match="Route table 'rtb-1' is gone"):
+        routes.find(ec2.client, TABLE, NET)

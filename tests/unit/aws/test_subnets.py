@@ -30,7 +30,7 @@ PAIR = {"SubnetId": SUBNET, "RouteTableId": TABLE}
 )
 def test_by_id(ec2: Stub, more: dict[str, bool], families: set[str]) -> None:
     """Subnets are asked for together, each once, and have the families and ranges of their addresses."""
-    states = {"2600::/64": "associated", "2601::/64": "disassociated"}
+    states = {"2600::/64": "associated", "2601::/64": "disassociated", "2602::/64": "associating"}
     more["Ipv6CidrBlockAssociationSet"] = [  # type: ignore[assignment]
         {"Ipv6CidrBlock": block, "Ipv6CidrBlockState": {"State": state}} for block, state in states.items()
     ]
@@ -39,7 +39,7 @@ def test_by_id(ec2: Stub, more: dict[str, bool], families: set[str]) -> None:
     found = subnets.find_by_id(ec2.client, ["subnet-2", SUBNET, "subnet-2"])
     assert found.keys() == {SUBNET, "subnet-2"}
     assert found[SUBNET].families == families
-    assert found[SUBNET].ranges == ["10.0.1.0/24", "2600::/64"]
+    assert found[SUBNET].ranges == ["10.0.1.0/24", "2600::/64", "2602::/64"]
 
 
 def test_by_vpc(ec2: Stub) -> None:

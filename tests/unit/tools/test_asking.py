@@ -5,8 +5,9 @@ from typing import Any
 
 import pytest
 from botocore.exceptions import ClientError, ParamValidationError, ReadTimeoutError
+from botocore.parsers import ResponseParserError
 
-from bosh_aws_cpi.aws.sdk.errors import BALANCER_MISSING, DRY_RUN_PASSED, KEYS_REFUSED
+from bosh_aws_cpi.aws.sdk.errors import BALANCER_MISSING, DRY_RUN_PASSED, ELEMENT, KEYS_REFUSED
 from bosh_aws_cpi.call_statistics import CallStatistics
 from bosh_aws_cpi.cpi.cloud import Cloud
 from bosh_aws_cpi.errors import CloudError
@@ -139,14 +140,23 @@ def test_timeout(cloud: Cloud, again: str) -> None:
     assert all("it does not answer in time" in each.what for each in asker.not_checked)
 
 
-def test_refused_by_the_sdk(cloud: Cloud) -> None:
-    """A call that the SDK refuses to make is left out alone: its service may answer others."""
+@pytest.mark.parametrize("has_answered", [False, True])
+def test_without_a_result(cloud: Cloud, *, has_answered: bool) -> None:
+    """A call that the SDK refuses to make is left out alone: its service may answer others.
+
+    So is an answer that lacks an element, but AWS has then accepted the keys.
+    """
     asker = Asker(cloud.config.aws)
+    error: Exception = ParamValidationError(report="no id")
+    if has_answered:
+        error = ResponseParserError("no element")
+        setattr(error, ELEMENT, "hostId")
 
     def wrong() -> str:
-        raise ParamValidationError(report="no id")
+        raise error
 
     assert asker.ask("hosts", wrong) is None
+    assert asker.are_keys_accepted is has_answered
     assert asker.ask("routes", lambda: "route") == "route"
     (found,) = asker.not_checked
-    assert found.what.startswith("hosts: ParamValidationError: ")
+    assert found.what.startswith("hosts: " if has_answered else "hosts: ParamValidationError: ")
