@@ -256,6 +256,19 @@ OFFLINE: dict[str, Row] = {
         None,
         [("not checked", "networks/default/subnets/0/azs/1", "no az 'z8' in ")],
     ),
+    "a network without a subnet in one az of two": (
+        {FIRST: network("first", 4, ("z2", S2)), (*OF_Z2, HOST): "dedicated", (*SMALL, "spread"): True},
+        [group("small", "first")],
+        [
+            ("not checked", f"{WEB}/networks/first", "'first' has no subnet in az 'z1': BOSH refuses"),
+            ("error", f"{AT_SMALL}/spread", HOST),
+        ],
+    ),
+    "a network whose subnets are not all known": (
+        {FIRST: network("first", 4, ("z2", S2)), (*FIRST, "subnets", 1): "((more))"},
+        [group("small", "first")],
+        [("not checked", "networks/first/subnets/1", "((more))")],
+    ),
     # CPIs
     "a group in azs of two CPIs": (
         {**AZ_OF_CPI, (*SMALL, "root_disk"): NO_IOPS},

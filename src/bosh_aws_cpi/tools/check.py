@@ -179,6 +179,7 @@ def findings(
         *property_values.of_keys(files.aws),
         *file_findings.findings(files, is_offline=account.is_offline),
         *references.unknown_names(files),
+        *requests.missing_subnets(files),
         *account_findings.crowded_groups(files),
     ]
     places = (each.place for each in of_files if each.severity is Severity.ERROR)

@@ -247,6 +247,20 @@ def _networks_of(files: Files, user: Node) -> list[tuple[Node, Node]]:
     return known if len(known) == len(entries) else []
 
 
+def missing_subnets(files: Files) -> Iterator[Finding]:
+    """The networks that have no subnet in an az of their user: no VM is tried with them."""
+    for user in files.users:
+        azs, is_known = _azs(files, user)
+        for entry, network in _networks_of(files, user) if is_known else ():
+            subnets = [subnet for each, subnet in files.subnets if each is network]
+            is_whole = all(isinstance(each.value, dict) for each in network.at("subnets").entries())
+            for az in azs if subnets and is_whole else ():
+                if az is not None and not any(_serves(subnet, az) for subnet in subnets):
+                    what = f"network '{name_of(network)}' has no subnet in az '{name_of(az)}'"
+                    text = f"{what}: BOSH refuses the deployment"
+                    yield Finding(Severity.NOT_CHECKED, text, "", entry.place, "Director")
+
+
 def _of_user(files: Files, node: Node) -> Iterator[Request]:
     """The requests for a user's VMs, one for each az and subnet: what is not known may give any property."""
     shown = f"instance group '{name_of(node)}'" if files.manifest is not None else ""
