@@ -251,7 +251,7 @@ def _refusals(volume: EbsVolume) -> Iterator[Refusal]:
         # The type is named, because a disk's size may be no property.
         needed = f"{name} needs a size of at least {least} GiB"
         yield Refusal("type", f"{needed}, not {volume.size_gib}: use gp3, or a larger disk", ("size",))
-    if volume.iops is not None:
+    if volume.iops is not None and volume.iops_per_gib is None:  # `of_disk` keeps to the limits
         yield from _refusals_of_iops(volume, volume.iops, limits.least_iops or 0)
     if volume.throughput is not None:
         yield from _refusals_of_throughput(volume, volume.throughput)

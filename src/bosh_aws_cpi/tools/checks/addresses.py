@@ -23,6 +23,13 @@ _SINGLE: Final = {4: "32", 6: "128"}
 NO_RANGE: Final = "a managed subnet has neither range nor prefix, so the Director can't give addresses"
 """What the Director only refuses of a network that it uses."""
 _ADDRESSES: Final = ("gateway", "reserved", "static")
+_FORMS: Final = {
+    "range": "a range of several addresses in CIDR notation",
+    "gateway": "one address",
+    "dns": "one address",
+    "reserved": "an address, FIRST-LAST or a range in CIDR notation",
+}
+"""How the Director reads what a subnet has."""
 
 
 def ranges_of(node: Node | None) -> list[tuple[Node, tuple[AnyNetwork, ...]]]:
@@ -79,6 +86,7 @@ def overlaps(first: AnyNetwork, others: Iterable[AnyNetwork]) -> bool:
 
 def findings(files: Files) -> Iterator[Finding]:
     """Check the addresses of all manual networks; create-env's VM has those of its instance group."""
+    source = BOSH_CLI if files.is_for_create_env else DIRECTOR
     for network, subnet in files.subnets:
         if type_of(network) != "manual":
             continue
@@ -89,9 +97,11 @@ def findings(files: Files) -> Iterator[Finding]:
             yield from _prefix(subnet, whole)
         if whole is None or whole.num_addresses == 1:
             continue
-        gateway = [*_gateway(subnet, whole, BOSH_CLI if files.is_for_create_env else DIRECTOR)]
+        gateway = [*_gateway(subnet, whole, source)]
         yield from gateway
-        is_right = all(each.severity is not Severity.ERROR for each in gateway)
+        is_right = address_of(subnet.value.get("gateway")) is not None and all(
+            each.severity is not Severity.ERROR for each in gateway
+        )
         is_single = text_of(subnet.get("prefix")) in {"", _SINGLE[whole.version]}
         is_known = not any(subnet.at(key).has_variables for key in _ADDRESSES)
         if not files.is_for_create_env and not is_managed and is_single and is_known:
@@ -101,6 +111,26 @@ def findings(files: Files) -> Iterator[Finding]:
             for entry in hashes(group.get("networks")):
                 if name_of(entry) == name_of(network):
                     yield from _kept(entry.get("static_ips"), whole, Severity.ERROR, "Use another address")
+
+
+def unread(files: Files) -> Iterator[Finding]:
+    """Find addresses of subnets that the Director can't read, and reserved ones outside of the range."""
+    subnets = files.subnets if not files.is_for_create_env else []
+    keys = (
+        (subnet, key)
+        for network, subnet in subnets
+        for key in _FORMS
+        if key == "dns" or type_of(network) == "manual"
+    )
+    for subnet, key in keys:
+        node, whole = subnet.get(key), range_of(text_of(subnet.get("range")))
+        whole = None if whole is None or whole.num_addresses == 1 else whole
+        for each in node.texts() if node is not None else ():
+            blocks, is_single = _parse_blocks(each.value), address_of(each.value) is not None
+            if not {"range": whole is not None, "reserved": blocks is not None}.get(key, is_single):
+                yield refusal(each, f"must be {_FORMS[key]}, got '{each.value}'")
+            elif key == "reserved" and whole and not all(is_within(one, whole) for one in blocks or ()):
+                yield refusal(each, f"reserved '{each.value}' is outside of the range {whole}")
 
 
 def _gateway(subnet: Node, whole: AnyNetwork, source: str) -> Iterator[Finding]:

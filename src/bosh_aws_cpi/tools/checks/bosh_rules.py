@@ -7,7 +7,7 @@ import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from difflib import SequenceMatcher
 from functools import cache
-from typing import Final
+from typing import Final, get_origin
 
 from pydantic import ValidationError
 
@@ -96,7 +96,8 @@ def hashes_in(around: Hashes, others: Sequence[Node] = ()) -> Iterator[Hashes]:
         inner = keys_in(model).get(key)
         if inner is None or (key == "cloud_properties" and any(each.holds(node.place) for each in others)):
             continue
-        for each in entry.entries() if isinstance(entry.value, list) else [entry]:
+        is_list = key in model.model_fields and get_origin(model.model_fields[key].annotation) is tuple
+        for each in entry.entries() if isinstance(entry.value, list) else [] if is_list else [entry]:
             if isinstance(each.value, dict):
                 found = of_network(each.value) if inner is BoshNetwork else inner
                 yield from hashes_in((*around, (each, found)), others)

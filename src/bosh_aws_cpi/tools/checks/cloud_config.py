@@ -59,7 +59,7 @@ class Files(Entity):
 
     @cached_property
     def open_lists(self) -> frozenset[str]:
-        """The lists that may have more entries, since a part of them is a variable."""
+        """The lists that may have more entries, since a part of them is a variable, or they are no list."""
         return frozenset(key for key, found in self.sections.items() if any(map(_is_open, found)))
 
     @cached_property
@@ -143,8 +143,8 @@ class Files(Entity):
 
 
 def _is_open(node: Node) -> bool:
-    entries = node.entries() if isinstance(node.value, list) else []
-    return any(each.is_unknown or each.at("name").is_unknown for each in [node, *entries])
+    is_list = isinstance(node.value, list)
+    return not is_list or any(each.is_unknown or each.at("name").is_unknown for each in node.entries())
 
 
 def zones_of(subnet: Node) -> list[str]:

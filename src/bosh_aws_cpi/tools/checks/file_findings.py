@@ -48,6 +48,7 @@ def findings(files: Files, *, is_offline: bool) -> Iterator[Finding]:
     yield from _of_configuration(files)
     yield from configuration.of_message_bus(files)
     yield from _of_others(files)
+    yield from addresses.unread(files)
     yield from addresses.findings(files)
     for node in files.users:
         yield from requests.sized_properties(files, node)[1]
@@ -59,9 +60,11 @@ def _of_document(files: Files, document: Document, *, is_offline: bool) -> Itera
     source = BOSH_CLI if files.is_for_create_env else DIRECTOR
     model: type[BoshHash] = CreateEnv if files.is_for_create_env else BoshCloudConfig
     model = Manifest if document is files.manifest else model
-    yield from keys_of(document.root, model, source, files.others)
+    of_form = [*keys_of(document.root, model, source, files.others)]
     around = hashes_in(((document.root, model),), files.others)
-    yield from property_values.findings(around, files.aws.region, is_offline=is_offline)
+    of_values = property_values.findings(around, files.aws.region, is_offline=is_offline)
+    yield from of_form
+    yield from (each for each in of_values if each.place not in {wrong.place for wrong in of_form})
 
 
 def _repeated(document: Document) -> Iterator[Finding]:

@@ -161,7 +161,7 @@ def _of_name(node: Node, key: str, named: AwsName, region: str, *, is_offline: b
         what = f"is not {re.split('[,;]', wanted)[0]}"
     if what:
         shown = "a private key" if "-----" in text else f"'{text}'"
-        severity = Severity.WARNING if text.endswith((".pem", ".pub")) else Severity.ERROR
+        severity = Severity.WARNING if re.fullmatch(r"[^/]+\.(pem|pub)", text) else Severity.ERROR
         yield Finding(severity, f"{shown} {what}", f"Give {wanted}", node.place, "AWS")
     elif key == "availability_zone" and is_formed and is_known and not text.startswith(region):
         what = f"zone '{text}' is not in {region}, the configuration's region"

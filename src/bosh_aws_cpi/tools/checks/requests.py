@@ -269,7 +269,8 @@ def _of_user(files: Files, node: Node) -> Iterator[Request]:
     own = files.find("vm_types", node.get("resource_pool") or node.get("vm_type"))
     sized = sized_properties(files, node)[0] if node.get("vm_resources") is not None else {}
     if own is None and not sized:
-        own = node if node.get("cloud_properties") is not None else None
+        is_bare = node is files.compilation and not (node.get("vm_type") or node.get("vm_resources"))
+        own = node if is_bare or node.get("cloud_properties") is not None else None
     names = [*names_in(node.get("vm_extensions"))]
     extensions = [each for name in names if (each := files.find("vm_extensions", name)) is not None]
     if shown and extensions:

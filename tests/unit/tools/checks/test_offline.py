@@ -19,10 +19,19 @@ OF_VM: Route = ("vm_types", 0, "cloud_properties")
 SUBNET: Route = ("networks", 0, "subnets", 0)
 AT_SUBNET, AT_SECOND = "networks/default/subnets/0", "networks/default/subnets/1"
 OF_DISK: Route = ("disk_types", 0, "cloud_properties")
+OF_LARGE_DISK: Route = ("disk_types", 1, "cloud_properties")
 OF_SUBNET: Route = (*SUBNET, "cloud_properties")
 OTHER_ID = "subnet-0123456789abcdef1"
 EXPRESS = {"enabled": "((express))", "udp": True}
 IN_SUBNET = f"{AT_SUBNET}/cloud_properties"
+IN_LARGE_DISK = "disk_types/large/cloud_properties"
+WITHOUT_GATEWAY = {
+    "range": "10.0.0.0/24",
+    "azs": ["z1", "z2", "z3"],
+    "reserved": ["10.0.0.2-10.0.0.3"],
+    "cloud_properties": {"subnet": "subnet-0123456789abcdef0"},
+}
+LOAD_BALANCER = "arn:aws:elasticloadbalancing:us-east-1:123456789012:loadbalancer"
 IN_VM, IN_DISK = "vm_types/default/cloud_properties", "disk_types/default/cloud_properties"
 
 
@@ -52,6 +61,24 @@ def resources(**sizes: int) -> dict[str, Any]:
         # what contradicts itself, or EC2 would refuse
         ("error", (*OF_DISK, "tags"), {"aws:a": "b"}, f"{IN_DISK}/tags/aws:a"),
         ("error", OF_DISK, {"iops": 3000, "iops_per_gib": 10}, f"{IN_DISK}/iops_per_gib"),
+        ("error", OF_LARGE_DISK, {"type": "io1", "iops_per_gib": 99}, f"{IN_LARGE_DISK}/iops_per_gib"),
+        # one mistake is one finding
+        ("error", ("azs",), {"z1": {"cloud_properties": {"availability_zone": "us-east-1a"}}}, "azs"),
+        ("error", ("vm_extensions",), {"public": {"auto_assign_public_ip": True}}, "vm_extensions"),
+        ("error", (*OF_VM, "lb_target_groups"), [f"{LOAD_BALANCER}/app/a/1"], f"{IN_VM}/lb_target_groups/0"),
+        ("error", (*OF_VM, "key_name"), "~/.ssh/bosh.pem", f"{IN_VM}/key_name"),
+        # what the Director refuses of addresses
+        ("error", SUBNET, WITHOUT_GATEWAY, AT_SUBNET),
+        ("error", (*SUBNET, "gateway"), "10.0.0.256", f"{AT_SUBNET}/gateway"),
+        ("error", (*SUBNET, "range"), "10.0.0.0", f"{AT_SUBNET}/range"),
+        ("error", (*SUBNET, "range"), "10.0.0.1/32", f"{AT_SUBNET}/range"),
+        ("error", (*SUBNET, "range"), "10.0.0.0-10.0.0.255", f"{AT_SUBNET}/range"),
+        ("error", (*SUBNET, "dns"), ["10.0.0.2, 8.8.8.8"], f"{AT_SUBNET}/dns/0"),
+        ("error", (*SUBNET, "dns"), ["8.8.8.8", "10.0.0.0/24"], f"{AT_SUBNET}/dns/1"),
+        ("error", (*SUBNET, "reserved"), ["10.0.0.0-10.0.0.9", "10.0.1.9"], f"{AT_SUBNET}/reserved/1"),
+        ("error", (*SUBNET, "reserved"), ["10.0.0.0-10.0.0.9", "10.0.0.x"], f"{AT_SUBNET}/reserved/1"),
+        # compilation VMs without a type
+        ("error", ("compilation", "vm_type"), GONE, "compilation"),
         ("error", (*OF_SUBNET, "security_groups"), {"a": 1}, f"{IN_SUBNET}/security_groups"),
         ("error", (*OF_SUBNET, "security_groups"), "sg-a", f"{IN_SUBNET}/security_groups"),
         ("error", (*OF_SUBNET, "security_groups"), [["a", "sg-a"]], f"{IN_SUBNET}/security_groups/0/1"),
@@ -146,11 +173,6 @@ def test_prefix_alone(check: Check, subnet: int) -> None:
     (found,) = check(changed(config, ("compilation", "network"), "delegated"))
     assert found[:2] == ("error", "compilation/network")
     assert "Could not find a single ip address" in found.text
-
-
-def test_single_address(check: Check) -> None:
-    """A range of one address has no router: the Director refuses it."""
-    assert check(changed(yaml.safe_load(OWN), (*SUBNET, "range"), "10.0.0.1/32")) == []
 
 
 def test_part_of_a_subnet(check: Check) -> None:
