@@ -19,7 +19,7 @@ from bosh_aws_cpi.tools.checks import account_findings, file_findings, property_
 from bosh_aws_cpi.tools.checks.bosh_models import LISTS, BoshCloudConfig, BoshHash, Manifest, keys_in
 from bosh_aws_cpi.tools.checks.bosh_rules import SIMILAR, likeness
 from bosh_aws_cpi.tools.checks.cloud_config import Files
-from bosh_aws_cpi.tools.checks.configuration import read_create_env, unknown_keys
+from bosh_aws_cpi.tools.checks.configuration import quoted_booleans, read_create_env, unknown_keys
 from bosh_aws_cpi.tools.checks.documents import Document
 from bosh_aws_cpi.tools.checks.lookups import Account
 from bosh_aws_cpi.tools.checks.request_findings import Trial
@@ -212,7 +212,7 @@ def read_files(
         section: That section as it is written.
 
     Returns:
-        The files, and what is wrong with the configuration of create-env.
+        The files, and what is wrong with the configuration itself, create-env's or cpi.json's.
 
     Raises:
         CloudError: One can't be read, or they don't belong together.
@@ -226,7 +226,7 @@ def read_files(
         _kind(deployed, Manifest, _DEPLOYMENT)
     if whole and (len(documents) > 1 or deployed):
         raise CloudError(f"'{whole[0].name}' is {_CREATE_ENV}: check it alone")
-    wrong: list[Finding] = []
+    wrong = [*quoted_booleans(section)]
     for each in whole:
         log.redact.learn(each.root.at("cloud_provider").value)
         aws, wrong = read_create_env(each, section, aws)

@@ -113,7 +113,7 @@ def findings(files: Files) -> Iterator[Finding]:
                     yield from _kept(entry.get("static_ips"), whole, Severity.ERROR, "Use another address")
 
 
-def unread(files: Files) -> Iterator[Finding]:
+def unreadable_addresses(files: Files) -> Iterator[Finding]:
     """Find addresses of subnets that the Director can't read, and reserved ones outside of the range."""
     subnets = files.subnets if not files.is_for_create_env else []
     keys = (

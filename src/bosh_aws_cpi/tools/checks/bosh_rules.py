@@ -28,7 +28,7 @@ from bosh_aws_cpi.tools.checks.bosh_models import (
     of_network,
 )
 from bosh_aws_cpi.tools.checks.documents import Node
-from bosh_aws_cpi.tools.findings import Finding, Severity
+from bosh_aws_cpi.tools.findings import Finding, Place, Severity
 
 Hashes = tuple[tuple[Node, type[Properties]], ...]
 """A hash and the model that reads it, behind those around it, from the outermost on."""
@@ -106,6 +106,14 @@ def hashes_in(around: Hashes, others: Sequence[Node] = ()) -> Iterator[Hashes]:
 def refusal(node: Node, what: str, remedy: str = "", source: str = DIRECTOR) -> Finding:
     """Return an error of BOSH."""
     return Finding(Severity.ERROR, what, remedy, node.place, source)
+
+
+def quoted_boolean(value: object, place: Place | None) -> Iterator[Finding]:
+    """Find a boolean that is a string."""
+    if isinstance(value, str):
+        what = f"'{value}' is a string, and any string counts as true"
+        remedy = QUOTED if value in {"true", "false"} else "Write true or false"
+        yield Finding(Severity.WARNING, what, remedy, place)
 
 
 def did_you_mean(name: str, known: Collection[str], cutoff: float = _ALIKE) -> str:

@@ -9,13 +9,21 @@ from typing import Any, Final
 
 from pydantic import create_model
 
-from bosh_aws_cpi.config import aws_config, cpi_config
+from bosh_aws_cpi.config import aws_config, cpi_config, values
 from bosh_aws_cpi.config.aws_config import AwsConfig
 from bosh_aws_cpi.errors import BoshError, reason
 from bosh_aws_cpi.jsontext import Json
 from bosh_aws_cpi.properties.types import Properties
 from bosh_aws_cpi.tools.checks.addresses import AnyAddress, address_of, ranges_of
-from bosh_aws_cpi.tools.checks.bosh_rules import BOSH_CLI, CPI, hashes, hashes_in, refusal, unknown_keys_in
+from bosh_aws_cpi.tools.checks.bosh_rules import (
+    BOSH_CLI,
+    CPI,
+    hashes,
+    hashes_in,
+    quoted_boolean,
+    refusal,
+    unknown_keys_in,
+)
 from bosh_aws_cpi.tools.checks.cloud_config import Files, type_of
 from bosh_aws_cpi.tools.checks.documents import Document, Node, variables_in
 from bosh_aws_cpi.tools.diagnosis.agent_settings import address
@@ -74,6 +82,13 @@ def unknown_keys(properties: Json) -> Iterator[Finding]:
         yield each.replace(place=Place(".".join(map(str, route)) or "cloud.properties"))
 
 
+def quoted_booleans(section: Json) -> Iterator[Finding]:
+    """A warning for each boolean in ``aws`` that is a string."""
+    for key, row in _ROWS.items():
+        if row.kind is values.boolean and not variables_in(section.get(key)):
+            yield from quoted_boolean(section.get(key), Place(row.path))
+
+
 def _unknown_keys(node: Node, model: type[Properties]) -> Iterator[Finding]:
     """A warning for each key that nothing reads; what is no name may hold a secret, and is not shown."""
     for around in hashes_in(((node, model),)):
@@ -115,6 +130,9 @@ def read_create_env(document: Document, given: Json, aws: AwsConfig) -> tuple[Aw
         section[_GROUPS] = _PLACEHOLDER_GROUPS
     for key, node in entries.items():
         found += _enter_key(key, node, given, section)
+    keys = [entries[key] for key in ("access_key_id", "secret_access_key") if key in entries]
+    if section.get("credentials_source") == "env_or_profile" and any(each.has_variables for each in keys):
+        found.append(refusal(keys[0], "is refused with credentials_source env_or_profile", "Remove it", CPI))
     section |= {key: given[key] for key in _CONNECTION_KEYS & given.keys() - entries.keys()}
     lent = section | dict.fromkeys(_CREDENTIALS) | {key: given[key] for key in _CREDENTIALS & given.keys()}
     has_variables = any(node.has_variables for key, node in entries.items() if key in _CREDENTIALS)
@@ -145,6 +163,7 @@ def _enter_key(key: str, node: Node, given: Json, section: Json) -> Iterator[Fin
         try:
             _ROWS[key].read({key: node.value})
             section[key] = node.value
+            yield from quoted_boolean(node.value, node.place) if _ROWS[key].kind is values.boolean else ()
         except BoshError as error:
             yield Finding(Severity.ERROR, reason(error), "", node.place)
     elif given.get(key) is not None:
@@ -173,6 +192,11 @@ def of_message_bus(files: Files) -> Iterator[Finding]:
         yield refusal(provider.at("mbus"), what, remedy, BOSH_CLI)
         return
     bus, own = address(provider.at("mbus").value), _addresses(files)
+    served = address(provider.at(*_ROUTE[1:], *_BUSES[0]).value)
+    if bus is not None and served is not None and served.is_of_agent and bus.port != served.port:
+        what = f"bosh create-env looks for the agent at port {bus.port}, and the agent serves {served.port}"
+        remedy = "Use one port, unless another machine passes it on"
+        yield Finding(Severity.WARNING, what, remedy, provider.at("mbus").place, BOSH_CLI)
     if bus is not None and own and (host := address_of(bus.host)) is not None and host not in own:
         what = f"bosh create-env looks for the agent at {host}, and the VM has {', '.join(map(str, own))}"
         remedy = "Use an address of the VM, unless another machine passes it on"

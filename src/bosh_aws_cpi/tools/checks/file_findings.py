@@ -2,9 +2,11 @@
 
 from collections.abc import Iterator
 from functools import cache
-from typing import Final
+from typing import Any, Final
 
-from bosh_aws_cpi.config.aws_config import AwsConfig
+from pydantic import create_model
+
+from bosh_aws_cpi.config.aws_config import AwsConfig, Stemcell
 from bosh_aws_cpi.jsontext import Json
 from bosh_aws_cpi.properties.disk import DiskProperties
 from bosh_aws_cpi.properties.stemcell import kind_of
@@ -48,7 +50,7 @@ def findings(files: Files, *, is_offline: bool) -> Iterator[Finding]:
     yield from _of_configuration(files)
     yield from configuration.of_message_bus(files)
     yield from _of_others(files)
-    yield from addresses.unread(files)
+    yield from addresses.unreadable_addresses(files)
     yield from addresses.findings(files)
     for node in files.users:
         yield from requests.sized_properties(files, node)[1]
@@ -79,9 +81,12 @@ def _of_configuration(files: Files) -> Iterator[Finding]:
     """What is wrong in the configuration's hashes of cloud properties; methods refuse other keys of disks."""
     aws = files.aws
     stemcell = aws.stemcell.overrides
+    others: Any = dict.fromkeys(
+        sorted(Stemcell.rows.keys() - kind_of(stemcell).model_fields.keys()), (Any, None)
+    )
     hashes: list[tuple[type[Properties], Json, str]] = [
         (MetadataOptions, MetadataOptions.renamed(aws.metadata_options), "aws.metadata_options"),
-        (kind_of(stemcell), stemcell, "aws.stemcell"),
+        (create_model("Stemcell", __base__=kind_of(stemcell), **others), stemcell, "aws.stemcell"),
     ]
     for model, key in _DEFAULTS.items():
         known = {name: each for name, each in getattr(aws, key).items() if name in model.model_fields}

@@ -25,11 +25,11 @@ from bosh_aws_cpi.properties.vm_disks import EphemeralDisk
 from bosh_aws_cpi.tools.checks.bosh_models import BoshHash, parts_of
 from bosh_aws_cpi.tools.checks.bosh_rules import (
     CPI,
-    QUOTED,
     Hashes,
     did_you_mean,
     hashes_in,
     keys_of,
+    quoted_boolean,
     refusal,
 )
 from bosh_aws_cpi.tools.checks.documents import Document, Node, variables_in
@@ -117,9 +117,7 @@ def _of_word(field: FieldInfo, key: str, node: Node) -> Iterator[Finding]:
     if node.is_unknown or not isinstance(value, str):
         return
     if field.annotation in {bool, Truth | None}:
-        what = f"'{value}' is a string, and any string counts as true"
-        remedy = QUOTED if value in {"true", "false"} else "Write true or false"
-        yield Finding(Severity.WARNING, what, remedy, node.place)
+        yield from quoted_boolean(value, node.place)
     if words and value not in words:
         what = f"EC2's API of {AS_OF} has no such value as '{value}'"
         near = did_you_mean(value, words) or f"Use {' or '.join(words)}."

@@ -42,6 +42,8 @@ def unknown_names(files: Files) -> Iterator[Finding]:
     given = [(user, section, key) for user in files.users for section in named for key in named[section]]
     if known["azs"]:
         given += [(subnet, "azs", key) for _, subnet in files.subnets for key in KEYS["azs"]]
+    if files.is_for_create_env:
+        given += [(pool, "networks", "network") for pool in files.lists["vm_types"]]
     if files.manifest is not None and (stemcells := hashes(files.manifest.root.get("stemcells"))):
         known["stemcells"] = {text_of(each.get("alias")) or name_of(each) for each in stemcells}
         given += [(group, "stemcells", "stemcell") for group in files.groups]

@@ -342,10 +342,13 @@ def test_configuration(check: Check, severity: str, section: str, key: str, valu
         ("default_security_groups", [f"vpc-{ID}"], "is the id of a VPC"),
         ("kms_key_arn", "arn:aws:kms:eu-west-1:123456789012:alias/a", "us-east-1"),
         ("kms_key_arn", "bosh", "alias/…"),
+        ("encrypted", "false", "Remove the quotation marks"),
+        ("fast_path_delete", "no", "Write true or false"),
+        ("stemcell", {"copy_from_regions": True}, "mean copy_from_region?"),
     ],
 )
 def test_keys(check: Check, key: str, value: Any, words: str) -> None:
-    """A value of cpi.json of another kind than its key needs is an error that names the key."""
+    """A value of cpi.json of another kind than its key needs, or an unknown key, is named with what helps."""
     found = check(OWN, **{key: value})
     assert {each.path.startswith(f"aws.{key}") for each in found} == {True}
     assert words in found[0].text
