@@ -30,7 +30,7 @@ class VolumeType(Record):
     iops_per_gib: int = 0
     """The maximum above ``least_iops``. EBS says: "Iops to volume size ratio of … is too high"."""
     most_iops: int = 0
-    """The most iops that the property ``iops_per_gib`` gives."""
+    """The most iops that the property ``iops_per_gib`` gives, and over which `cpi check` finds an error."""
     needs_iops: bool = False
     takes_throughput: bool = False
     hibernates: bool = False

@@ -271,13 +271,15 @@ class InstanceGroup(Named, OfVms):
     """An instance group."""
 
     others: ClassVar[tuple[str, ...]] = (
-        *("env", "instance_states", "jobs", "lifecycle", "migrated_from", "properties", "state", "stemcell"),
+        *("instance_states", "jobs", "lifecycle", "migrated_from", "properties", "state"),
         *("tags", "persistent_disk_pool", "resource_pool", "template", "templates"),
     )
     instances: StrictInt
     networks: tuple[NetworkOfGroup, ...]
     azs: tuple[Any, ...] = ()
-    persistent_disk: StrictInt | None = None
+    env: Json = Field(default_factory=dict)
+    stemcell: Text | None = None
+    persistent_disk: Annotated[int, Field(strict=True, ge=0)] | None = None
     persistent_disk_type: Text | None = None
     persistent_disks: tuple[Any, ...] = ()
     update: Update = Update()

@@ -45,6 +45,8 @@ _ONE_MEANING: Final = (
     {"persistent_disk_type", "persistent_disk_pool"},
     {"vm_extensions", "cloud_properties"},
     {"azs", "availability_zones"},
+    {"az", "azs"},
+    {"network", "networks"},
     {"availability_zone", "availability_zones", "zone"},
     {"endpoint", "host", "port"},
     {"tcp_established_timeout", "tcp_timeout"},

@@ -60,6 +60,8 @@ def findings(hashes: Iterable[Hashes], region: str, *, is_offline: bool) -> Iter
                 continue
             if key in _LEAST_MIB:
                 yield from _of_number(node, key, around)
+            elif key == "iops":
+                yield from _of_iops(node, around)
             elif not issubclass(model, BoshHash):
                 yield from _of_word(field, key, node)
                 if (named := _named(field) or _NAMED.get(key)) is not None:
@@ -138,6 +140,17 @@ def _of_number(node: Node, key: str, around: Node) -> Iterator[Finding]:
     elif 0 < number < _LEAST_MIB[key]:
         what = f"{number} MiB are less than AWS's smallest size; perhaps GiB were meant"
         yield _warning(node, what, f"For {number} GiB, give {number * MIB_PER_GIB}")
+
+
+def _of_iops(node: Node, around: Node) -> Iterator[Finding]:
+    """More iops than any disk of the type, or of an unknown type, can have."""
+    kind = around.get("type")
+    name = kind.value if kind is not None and isinstance(kind.value, str) else ""
+    of_types = [VOLUME_TYPES[name]] if name in VOLUME_TYPES else VOLUME_TYPES.values()
+    most = max(each.most_iops for each in of_types)
+    if isinstance(node.value, int) and not isinstance(node.value, bool) and 0 < most < node.value:
+        what = f"{node.value} iops are more than EBS's limit of {AS_OF} for this type, {most}"
+        yield refusal(node, what, "If AWS has raised the limit since, ignore this", "AWS")
 
 
 def _warning(node: Node, what: str, remedy: str) -> Finding:

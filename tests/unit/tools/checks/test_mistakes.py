@@ -208,6 +208,7 @@ def test_vm_type(check: Check, severity: str, properties: str, path: str, word: 
             "has no disk_size",
         ),
         ("error", "  workers: 5\n", "", "compilation", "Add workers"),
+        ("warning", "  az: z1\n", "  az: z1\n  azs: [z2]\n", "compilation/azs", "mean az?"),
         ("error", "  cloud_properties: {availability_zone: us-east-1a}", "", "azs/z1", "availability_zone"),
         # misspelt keys of BOSH, and values that it reads
         ("warning", "networks:\n", "network:\n", "network", "mean networks?"),
@@ -292,6 +293,9 @@ NETWORK = "  networks:\n  - name: default\n"
             f"{GROUP}/networks/default/ips",
             "BOSH chooses",
         ),
+        ("  jobs: []", "  env: [a]", "error", f"{GROUP}/env", "must be a hash"),
+        ("  jobs: []", "  stemcell: [default]", "error", f"{GROUP}/stemcell", "must be a string"),
+        ("disk_type: default", "disk: -1", "error", f"{GROUP}/persistent_disk", "at least 0"),
         ("  jobs: []", "  static_ips: [10.0.0.20]", "warning", f"{GROUP}/static_ips", "into networks"),
         ("name: web\n", "tags: {'aws:a': b}\n", "error", "tags/aws:a", "reserved for AWS"),
         ("vm_type: default", "vm_resources: {cpu: 1}", "error", f"{GROUP}/vm_resources", "Add "),

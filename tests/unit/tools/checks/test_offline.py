@@ -25,6 +25,8 @@ OTHER_ID = "subnet-0123456789abcdef1"
 EXPRESS = {"enabled": "((express))", "udp": True}
 IN_SUBNET = f"{AT_SUBNET}/cloud_properties"
 IN_LARGE_DISK = "disk_types/large/cloud_properties"
+FAST: dict[str, Any] = {"name": "large", "disk_size": 2_048_000}
+IOPS = f"{IN_LARGE_DISK}/iops"
 WITHOUT_GATEWAY = {
     "range": "10.0.0.0/24",
     "azs": ["z1", "z2", "z3"],
@@ -62,6 +64,8 @@ def resources(**sizes: int) -> dict[str, Any]:
         ("error", (*OF_DISK, "tags"), {"aws:a": "b"}, f"{IN_DISK}/tags/aws:a"),
         ("error", OF_DISK, {"iops": 3000, "iops_per_gib": 10}, f"{IN_DISK}/iops_per_gib"),
         ("error", OF_LARGE_DISK, {"type": "io1", "iops_per_gib": 99}, f"{IN_LARGE_DISK}/iops_per_gib"),
+        ("error", ("disk_types", 1), {**FAST, "cloud_properties": {"type": "gp3", "iops": 90_000}}, IOPS),
+        ("error", ("disk_types", 1), {**FAST, "cloud_properties": {"iops": 300_000}}, IOPS),
         # one mistake is one finding
         ("error", ("azs",), {"z1": {"cloud_properties": {"availability_zone": "us-east-1a"}}}, "azs"),
         ("error", ("vm_extensions",), {"public": {"auto_assign_public_ip": True}}, "vm_extensions"),
