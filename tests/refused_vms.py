@@ -59,9 +59,7 @@ WRONG: list[Row] = [
     *(hash_of("ephemeral_disk", {"size": size}, "size", "more than 0 MiB, got 0") for size in (0, "0")),
     hash_of("ephemeral_disk", {"size": True}, "size", "got Boolean"),
     hash_of("root_disk", {"size": 10.5}, "size", "got Float"),
-    hash_of(
-        "metadata_options", {"http_put_response_hop_limit": "two"}, "http_put_response_hop_limit", "got St"
-    ),
+    hash_of("metadata_options", {HOPS: "two"}, HOPS, "got String"),
     ({"lb_target_groups": [{"arn": ARN[:27]}]}, "lb_target_groups/0/arn", "NAME/ID, got String"),
     *(
         ({"lb_target_groups": [each]}, "lb_target_groups/0", "must hold either name or arn")

@@ -43,7 +43,7 @@ def volumes(fake_aws: FakeAws, world: World) -> Volumes:
 @pytest.fixture
 def copied(cpi: Cpi, fake_aws: FakeAws, world: World, story: Story) -> Copied:
     """Have a disk with data, which is to be encrypted."""
-    return Copied(cpi, fake_aws, world, story.vm())
+    return Copied(cpi, fake_aws, world, story.lay_vm())
 
 
 @pytest.fixture
@@ -58,7 +58,7 @@ def own_vm(story: Story, heavy: Heavy, tmp_path: Path) -> Iterator[OwnVm]:
     """Return a VM on which the executable runs to make that stemcell."""
     if not works_apart():
         pytest.skip("no block device, or no namespace with a /dev of its own for one")
-    vm_cid = story.vm()
+    vm_cid = story.lay_vm()
     with Imds(vm_cid) as imds:
         yield OwnVm(vm_cid, heavy, imds, tmp_path)
 

@@ -70,8 +70,8 @@ class Story:
         """Do the same and do not wait for it; the caller ends it."""
         return self._cpi.start("create_vm", *self.vm_arguments(*given, **more), stemcell=2)
 
-    def vm(self, instance_type: str = "t3.micro", **parameters: Any) -> str:
-        """Have an instance run without the executable."""
+    def lay_vm(self, instance_type: str = "t3.micro", **parameters: Any) -> str:
+        """Have an instance run that the executable did not launch."""
         parameters.setdefault("SubnetId", self._world.subnet_id)
         parameters.setdefault("TagSpecifications", [{"ResourceType": "instance", "Tags": AGENT}])
         answer = self._world.ec2.run_instances(
@@ -80,8 +80,8 @@ class Story:
         self._fake_aws.forget_calls()
         return str(answer["Instances"][0]["InstanceId"])
 
-    def disk(self, zone: str = World.zone, size: int = 1) -> str:
-        """Have a volume there without the executable."""
+    def lay_disk(self, zone: str = World.zone, size: int = 1) -> str:
+        """Have a volume there that the executable did not create."""
         answer = self._world.ec2.create_volume(AvailabilityZone=zone, Size=size, VolumeType="gp3")
         self._fake_aws.forget_calls()
         return str(answer["VolumeId"])
@@ -101,7 +101,7 @@ class Story:
         """Write an error as it goes over the wire, under BOSH's name."""
         return {"type": f"Bosh::Clouds::{kind}", "message": AwsMessage(message), "ok_to_retry": ok_to_retry}
 
-    def refused(self, answer: Answer, *words: str) -> list[str]:
+    def check_refusal(self, answer: Answer, *words: str) -> list[str]:
         """Check for a CloudError with these words, and that nothing was made or tried.
 
         Returns:
@@ -119,20 +119,20 @@ class Story:
         self._fake_aws.clear_rules()
         return {kind: ids for kind, ids in self._world.state().items() if ids}
 
-    def sent(self, action: str) -> list[dict[str, str]]:
+    def parameters_of(self, action: str) -> list[dict[str, str]]:
         """List the parameters of all calls of one action, in their order."""
         return [call["parameters"] for call in self._fake_aws.calls() if call["action"] == action]
 
     def inline(self) -> dict[str, str]:
         """Read the one interface that the launch made; others there must not be."""
-        assert self.sent("CreateNetworkInterface") == []
-        (parameters,) = self.sent("RunInstances")
+        assert self.parameters_of("CreateNetworkInterface") == []
+        (parameters,) = self.parameters_of("RunInstances")
         assert below(parameters, "NetworkInterface.2") == {}
         return below(parameters, "NetworkInterface.1")
 
     def devices(self) -> dict[str, dict[str, str]]:
         """Read the block devices of the one launch, by device name."""
-        (parameters,) = self.sent("RunInstances")
+        (parameters,) = self.parameters_of("RunInstances")
         numbers = {name.split(".")[1] for name in parameters if name.startswith("BlockDeviceMapping.")}
         found = [below(parameters, f"BlockDeviceMapping.{number}") for number in sorted(numbers)]
         return {device.pop("DeviceName"): below(device, "Ebs") or device for device in found}

@@ -29,7 +29,7 @@ def devices(world: World, vm_cid: str) -> dict[str, str]:
 @pytest.mark.parametrize(("instance_type", "is_nitro"), [("t2.micro", False), ("t3.micro", True)])
 def test_paths(story: Story, cpi: Cpi, fake_aws: FakeAws, instance_type: str, *, is_nitro: bool) -> None:
     """Names are given out in order; on Nitro the guest finds the disk by its id."""
-    vm_cid, disk_cid = story.vm(instance_type), story.disk()
+    vm_cid, disk_cid = story.lay_vm(instance_type), story.lay_disk()
     path = cpi.call("attach_disk", vm_cid, disk_cid, stemcell=2).ok()
     assert path == (NVME + disk_cid.replace("-", "") if is_nitro else "/dev/sdf")
     assert "DescribeInstanceTypes" not in fake_aws.actions()
@@ -42,26 +42,26 @@ def test_paths(story: Story, cpi: Cpi, fake_aws: FakeAws, instance_type: str, *,
 )
 def test_ebs_cards(story: Story, cpi: Cpi, instance_type: str, cards: list[str | None]) -> None:
     """A disk gets the EBS card with the fewest volumes, if the type has several; the root is on card 0."""
-    vm_cid, disk_cids = story.vm(instance_type), [story.disk() for _ in cards]
+    vm_cid, disk_cids = story.lay_vm(instance_type), [story.lay_disk() for _ in cards]
     for disk_cid in disk_cids:
         cpi.call("attach_disk", vm_cid, disk_cid, stemcell=2).ok()
-    assert [call.get("EbsCardIndex") for call in story.sent("AttachVolume")] == cards
-    assert story.sent("DescribeInstanceTypes") == []
+    assert [call.get("EbsCardIndex") for call in story.parameters_of("AttachVolume")] == cards
+    assert story.parameters_of("DescribeInstanceTypes") == []
 
 
 def test_names(story: Story, cpi: Cpi, world: World) -> None:
     """/dev/xvdf takes /dev/sdf too; a disk is attached once; when no name is left that is an error."""
-    vm_cid, disk_cid = story.vm("t2.micro"), story.disk()
+    vm_cid, disk_cid = story.lay_vm("t2.micro"), story.lay_disk()
 
     def attach(*names: str) -> None:
         for name in names:
-            world.ec2.attach_volume(InstanceId=vm_cid, VolumeId=story.disk(), Device=name)
+            world.ec2.attach_volume(InstanceId=vm_cid, VolumeId=story.lay_disk(), Device=name)
 
     attach("/dev/xvdf", "/dev/sdg")
     assert cpi.call("attach_disk", vm_cid, disk_cid, stemcell=2).ok() == "/dev/sdh"
     assert cpi.call("attach_disk", vm_cid, disk_cid, stemcell=2).ok() == "/dev/sdh"
     attach(*(name for name in ALL_NAMES if name not in {"/dev/sdf", "/dev/sdg", "/dev/sdh"}))
-    answer = cpi.call("attach_disk", vm_cid, story.disk(), stemcell=2)
+    answer = cpi.call("attach_disk", vm_cid, story.lay_disk(), stemcell=2)
     assert answer.error["type"] == "Bosh::Clouds::CloudError"
     assert answer.error["message"].startswith(
         f"Instance has too many disks attached. '{vm_cid}' has no room for '"
@@ -71,7 +71,7 @@ def test_names(story: Story, cpi: Cpi, world: World) -> None:
 @pytest.mark.usefixtures("fast_clock")
 def test_patience(story: Story, cpi: Cpi, world: World, fake_aws: FakeAws) -> None:
     """A VM that is not ready, a disk that is held or changes, and states on the way are waited for."""
-    vm_cid, disk_cid = story.vm("m9g.metal-24xl"), story.disk()
+    vm_cid, disk_cid = story.lay_vm("m9g.metal-24xl"), story.lay_disk()
     fake_aws.rule(action="AttachVolume", nth=1, error=NOT_READY)
     fake_aws.rule(action="AttachVolume", nth=2, error=IN_USE)
     fake_aws.rule(action="AttachVolume", nth=3, error=CHANGING)
@@ -101,7 +101,7 @@ def attachment(vm_cid: str) -> str:
 
 def test_unknown_vm(story: Story, cpi: Cpi) -> None:
     """A VM that EC2 does not know is VMNotFound; no disk is attached to it."""
-    disk_cid = story.disk()
+    disk_cid = story.lay_disk()
     attached = cpi.call("attach_disk", UNKNOWN_VM, disk_cid, stemcell=2)
     assert attached.error == story.failure("VMNotFound", f"VM `{UNKNOWN_VM}' not found")
     detached = cpi.call("detach_disk", UNKNOWN_VM, disk_cid, stemcell=2)
@@ -111,7 +111,7 @@ def test_unknown_vm(story: Story, cpi: Cpi) -> None:
 
 def test_unknown_vm_with_disk(story: Story, cpi: Cpi, world: World, fake_aws: FakeAws) -> None:
     """A disk that EC2 shows as attached is not reported as detached, even if EC2 denies the VM."""
-    vm_cid, disk_cid = story.vm(), story.disk()
+    vm_cid, disk_cid = story.lay_vm(), story.lay_disk()
     world.ec2.attach_volume(InstanceId=vm_cid, VolumeId=disk_cid, Device="/dev/sdf")
     for action in ("DetachVolume", "DescribeInstances"):
         fake_aws.rule(action=action, error=NO_INSTANCE)
@@ -121,7 +121,7 @@ def test_unknown_vm_with_disk(story: Story, cpi: Cpi, world: World, fake_aws: Fa
 
 def test_unknown_disk(story: Story, cpi: Cpi, fake_aws: FakeAws) -> None:
     """A disk that EC2 does not know can't be attached, and is detached already, also from an unknown VM."""
-    vm_cid = story.vm()
+    vm_cid = story.lay_vm()
     attached = cpi.call("attach_disk", vm_cid, UNKNOWN_DISK, stemcell=2)
     assert attached.error == story.failure("DiskNotFound", f"Disk '{UNKNOWN_DISK}' not found")
     assert cpi.call("detach_disk", vm_cid, UNKNOWN_DISK, stemcell=2).ok() is None
@@ -131,7 +131,7 @@ def test_unknown_disk(story: Story, cpi: Cpi, fake_aws: FakeAws) -> None:
 
 def test_not_attached(story: Story, cpi: Cpi, world: World) -> None:
     """A disk that is attached nowhere, or elsewhere, is DiskNotAttached, and stays as it is."""
-    vm_cid, other, disk_cid = story.vm(), story.vm(), story.disk()
+    vm_cid, other, disk_cid = story.lay_vm(), story.lay_vm(), story.lay_disk()
     message = f"Disk `{disk_cid}' is not attached to instance `{vm_cid}'"
     expected = story.failure("DiskNotAttached", message, ok_to_retry=True)
     assert cpi.call("detach_disk", vm_cid, disk_cid, stemcell=2).error == expected
@@ -142,7 +142,7 @@ def test_not_attached(story: Story, cpi: Cpi, world: World) -> None:
 
 def test_disk_that_is_leaving(story: Story, cpi: Cpi, world: World, fake_aws: FakeAws) -> None:
     """A disk that is being detached is attached again, once it is free, under a name that is free."""
-    vm_cid, disk_cid = story.vm("t2.micro"), story.disk()
+    vm_cid, disk_cid = story.lay_vm("t2.micro"), story.lay_disk()
     ebs = f"<ebs><volumeId>{disk_cid}</volumeId><status>detaching</status></ebs>"
     shown = f"<item><deviceName>/dev/sdf</deviceName>{ebs}</item></blockDeviceMapping>"
     fake_aws.rule(action="DescribeInstances", nth=1, replace=[["</blockDeviceMapping>", shown]])
@@ -154,10 +154,10 @@ def test_disk_that_is_leaving(story: Story, cpi: Cpi, world: World, fake_aws: Fa
 
 def test_vm_that_is_shutting_down(story: Story, cpi: Cpi, fake_aws: FakeAws) -> None:
     """A VM that is shutting down still exists: a disk can't be attached to it, but it is no unknown VM."""
-    vm_cid = story.vm()
+    vm_cid = story.lay_vm()
     shutting_down = "<instanceState><code>32</code><name>shutting-down</name></instanceState>"
     fake_aws.rule(action="DescribeInstances", replace=[["<instanceState>.*?</instanceState>", shutting_down]])
     message = f"VM '{vm_cid}' is shutting-down: no disk can be attached to it"
-    assert cpi.call("attach_disk", vm_cid, story.disk(), stemcell=2).error == story.failure(
+    assert cpi.call("attach_disk", vm_cid, story.lay_disk(), stemcell=2).error == story.failure(
         "CloudError", message
     )

@@ -34,7 +34,7 @@ class There:
 @pytest.fixture
 def there(story: Story, world: World) -> There:
     """Have a VM and a disk."""
-    return There(world, story.vm(), story.disk(), story.vm_arguments())
+    return There(world, story.lay_vm(), story.lay_disk(), story.vm_arguments())
 
 
 CASES: list[tuple[str, Callable[[There], list[Any]], list[str]]] = [
@@ -137,8 +137,8 @@ def test_log_of_refused_tags(cpi: Cpi, there: There, fake_aws: FakeAws) -> None:
 
 def test_one_call_tags_all(story: Story, cpi: Cpi, there: There) -> None:
     """A VM and all of its disks are tagged by one call."""
-    for disk_cid, device in ((there.disk_cid, "/dev/sdf"), (story.disk(), "/dev/sdg")):
+    for disk_cid, device in ((there.disk_cid, "/dev/sdf"), (story.lay_disk(), "/dev/sdg")):
         there.world.ec2.attach_volume(InstanceId=there.vm_cid, VolumeId=disk_cid, Device=device)
     cpi.call("set_vm_metadata", there.vm_cid, TAGS, stemcell=2).ok()
-    (tagging,) = story.sent("CreateTags")
+    (tagging,) = story.parameters_of("CreateTags")
     assert len([name for name in tagging if name.startswith("ResourceId.")]) == 4

@@ -66,7 +66,7 @@ def test_snapshots_that_ec2_did_not_delete(
     ami_id = stemcells.register([first, second])
     fake_aws.rule(action="DeregisterImage", states=["success", "missing-permissions"])
     assert cpi.call("delete_stemcell", ami_id).ok() is None
-    assert [call["SnapshotId"] for call in story.sent("DeleteSnapshot")] == [second]
+    assert [call["SnapshotId"] for call in story.parameters_of("DeleteSnapshot")] == [second]
     assert stemcells.left() == ([], [])
 
 
@@ -120,5 +120,5 @@ def test_disabled(story: Story, cpi: Cpi, stemcells: Stemcells, world: World, fa
     fake_aws.forget_calls()
     assert cpi.call("delete_stemcell", ami_id).ok() is None
     assert fake_aws.actions() == ["DescribeImages", "DeregisterImage", "DescribeImages"]
-    assert story.sent("DeregisterImage")[0]["DeleteAssociatedSnapshots"] == "true"
+    assert story.parameters_of("DeregisterImage")[0]["DeleteAssociatedSnapshots"] == "true"
     assert stemcells.left() == ([], [])

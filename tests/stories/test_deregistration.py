@@ -23,7 +23,7 @@ LEAVING += [HEALTH, HEALTH, TARGETS, TARGETS]
 @pytest.fixture
 def balanced(story: Story, traffic: Traffic, fake_aws: FakeAws) -> tuple[str, str]:
     """Return two VMs that are registered with both target groups and the classic load balancer."""
-    vm_cids = story.vm(), story.vm()
+    vm_cids = story.lay_vm(), story.lay_vm()
     for arn in traffic.target_groups.values():
         traffic.elbv2.register_targets(TargetGroupArn=arn, Targets=[{"Id": vm_cid} for vm_cid in vm_cids])
     traffic.elb.register_instances_with_load_balancer(
@@ -64,7 +64,7 @@ def test_disk_that_is_attached_meanwhile(
     story: Story, balanced: tuple[str, str], fake_aws: FakeAws, world: World
 ) -> None:
     """A disk that is attached while the VM is drained outlives it: its shutdown is not skipped."""
-    vm_cid, disk_cid = balanced[0], story.disk()
+    vm_cid, disk_cid = balanced[0], story.lay_disk()
     cpi = story.cpi_with(deregister_on_delete=True, skip_os_shutdown=True)
     start = partial(cpi.start, "delete_vm", vm_cid, stemcell=2)
     attach = partial(world.ec2.attach_volume, InstanceId=vm_cid, VolumeId=disk_cid, Device="/dev/sdf")
@@ -113,7 +113,7 @@ def test_failure(
 
 def test_vm_that_is_gone(story: Story, world: World, fake_aws: FakeAws) -> None:
     """A terminated VM needs no deregistration; an unknown one is VMNotFound."""
-    vm_cid, unknown = story.vm(), "i-0123456789abcdef0"
+    vm_cid, unknown = story.lay_vm(), "i-0123456789abcdef0"
     world.ec2.terminate_instances(InstanceIds=[vm_cid])
     cpi = story.cpi_with(deregister_on_delete=True)
     fake_aws.forget_calls()

@@ -67,7 +67,7 @@ def test_nothing_differs(cpi: Cpi, volumes: Volumes, fake_aws: FakeAws) -> None:
 
 def test_attached(story: Story, cpi: Cpi, volumes: Volumes, world: World) -> None:
     """update_disk changes an attached disk too; resize_disk does not, after the other questions."""
-    vm_cid, disk_cid = story.vm(), volumes.make(Size=2)
+    vm_cid, disk_cid = story.lay_vm(), volumes.make(Size=2)
     world.ec2.attach_volume(InstanceId=vm_cid, VolumeId=disk_cid, Device="/dev/sdf")
     assert cpi.call("resize_disk", disk_cid, TWO_GIB).ok() is None
     smaller = story.failure("NotSupported", "Cannot resize volume to a smaller size from 2 GiB to 1 GiB")

@@ -54,7 +54,7 @@ def test_figures(
     """One CopyVolumes makes all changes; the type is always sent, and an encrypted disk keeps its key."""
     disk_cid = volumes.make(Size=8, **before)
     assert cpi.call("update_disk", disk_cid, 9 * 1024, properties).ok() != disk_cid
-    (call,) = story.sent("CopyVolumes")
+    (call,) = story.parameters_of("CopyVolumes")
     beside = ("Action", "Version", "ClientToken", "TagSpecification")
     figures = {name: value for name, value in call.items() if not name.startswith(beside)}
     assert figures == {"SourceVolumeId": disk_cid, "Size": "9", **expected}

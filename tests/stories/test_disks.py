@@ -50,9 +50,9 @@ def test_create_disk(
     expected: dict[str, str],
 ) -> None:
     """A disk is made in its VM's zone, rounded up to GiB, with its own properties over the defaults."""
-    vm_cid = story.vm(SubnetId=world.subnet_ids[2])
+    vm_cid = story.lay_vm(SubnetId=world.subnet_ids[2])
     disk_cid = story.cpi_with(**defaults).call("create_disk", *asked, vm_cid).ok()
-    (parameters,) = story.sent("CreateVolume")
+    (parameters,) = story.parameters_of("CreateVolume")
     given = {
         name: value
         for name, value in parameters.items()
@@ -74,7 +74,7 @@ def test_create_disk_for_no_vm(story: Story, cpi: Cpi, world: World, fake_aws: F
     tags = story.tags_of(disk_cid)
     assert tags.pop("bosh_call") != ""
     assert tags == {"Name": "7", "a": "1", "bosh_director_uuid": DIRECTOR_UUID}
-    (asked,) = story.sent("DescribeAvailabilityZones")
+    (asked,) = story.parameters_of("DescribeAvailabilityZones")
     filters = {asked[f"Filter.{n}.Name"]: asked[f"Filter.{n}.Value.1"] for n in (1, 2)}
     assert filters == {"state": "available", "zone-type": "availability-zone"}
     (volume,) = world.ec2.describe_volumes(VolumeIds=[disk_cid])["Volumes"]
@@ -96,7 +96,7 @@ def test_create_disk_without_any_zone(cpi: Cpi, fake_aws: FakeAws, world: World)
 
 def test_create_disk_that_fails(story: Story, cpi: Cpi, world: World, fake_aws: FakeAws) -> None:
     """A volume that EBS could not make is an error that names it, and is removed."""
-    vm_cid = story.vm()
+    vm_cid = story.lay_vm()
     before = world.state()
     fake_aws.rule(action="DescribeVolumes", nth=1, replace=[[">available<", ">error<"]])
     fake_aws.forget_calls()
@@ -110,7 +110,7 @@ def test_create_disk_that_fails(story: Story, cpi: Cpi, world: World, fake_aws: 
 
 def test_delete_disk(story: Story, cpi: Cpi, world: World, fake_aws: FakeAws) -> None:
     """A disk that EBS still holds is deleted once it is free."""
-    disk_cid, other = story.disk(), story.disk()
+    disk_cid, other = story.lay_disk(), story.lay_disk()
     fake_aws.rule(action="DeleteVolume", times=2, error=IN_USE)
     assert cpi.call("delete_disk", disk_cid).ok() is None
     assert fake_aws.actions().count("DeleteVolume") == 3
@@ -130,7 +130,7 @@ def test_delete_disk_that_is_attached(
     story: Story, cpi: Cpi, world: World, fake_aws: FakeAws, state: str, *, is_alive: bool
 ) -> None:
     """A disk that a VM keeps is refused at once, with the VM; one that is being released is waited for."""
-    disk_cid, vm_cid, is_kept = story.disk(), story.vm(), is_alive and state == "attached"
+    disk_cid, vm_cid, is_kept = story.lay_disk(), story.lay_vm(), is_alive and state == "attached"
     if not is_alive:
         world.ec2.terminate_instances(InstanceIds=[vm_cid])
     fake_aws.rule(action="DeleteVolume", nth=1, error=IN_USE)
@@ -146,7 +146,7 @@ def test_delete_disk_that_is_attached(
 @pytest.mark.parametrize(("state", "expected"), [("deleting", True), ("deleted", False)])
 def test_has_disk(story: Story, cpi: Cpi, fake_aws: FakeAws, state: str, *, expected: bool) -> None:
     """A disk exists in every state but `deleted`, in which EC2 may show it for a while."""
-    disk_cid = story.disk()
+    disk_cid = story.lay_disk()
     fake_aws.rule(
         action="DescribeVolumes", replace=[["<status>available</status>", f"<status>{state}</status>"]]
     )
@@ -157,7 +157,7 @@ def test_has_disk(story: Story, cpi: Cpi, fake_aws: FakeAws, state: str, *, expe
 def test_delete_disk_on_the_fast_path(story: Story, fake_aws: FakeAws, world: World) -> None:
     """The fast path deletes, tags, and minds neither that the disk is gone by then nor waits."""
     cpi = story.cpi_with(fast_path_delete=True)
-    assert cpi.call("delete_disk", story.disk()).ok() is None
+    assert cpi.call("delete_disk", story.lay_disk()).ok() is None
     assert fake_aws.actions() == ["DeleteVolume", "CreateTags"]
     (tagging,) = [call["parameters"] for call in fake_aws.calls() if call["action"] == "CreateTags"]
     assert (tagging["Tag.1.Key"], tagging["Tag.1.Value"]) == ("Name", "to be deleted")
@@ -179,7 +179,7 @@ def test_unknown_disk(story: Story, cpi: Cpi, method: str, more: list[Any], disk
 
 def test_set_disk_metadata(story: Story, cpi: Cpi, fake_aws: FakeAws) -> None:
     """Metadata become tags; a limit is logged and no error."""
-    disk_cid = story.disk()
+    disk_cid = story.lay_disk()
     metadata = {"name": "redis", "instance_index": 0, "none": None, "flag": False}
     assert cpi.call("set_disk_metadata", disk_cid, metadata).ok() is None
     assert story.tags_of(disk_cid) == {"name": "redis", "instance_index": "0", "flag": "false"}
@@ -207,12 +207,12 @@ def test_default_persistent_disk(
     """A disk has the configuration's defaults, key by key under its own, and update_disk finds it right."""
     cpi = story.cpi_with(default_persistent_disk=default, encrypted=False, kms_key_arn=KEY)
     disk_cid = cpi.call("create_disk", 8 * 1024, properties).ok()
-    (parameters,) = story.sent("CreateVolume")
+    (parameters,) = story.parameters_of("CreateVolume")
     known = ("VolumeType", "Iops", "Throughput", "Encrypted", "KmsKeyId")
     given = {name: parameters[name] for name in known if name in parameters}
     assert given == {"VolumeType": "gp3", "Encrypted": "false", **expected}
     answer = cpi.call("update_disk", disk_cid, 8 * 1024, properties)
-    assert (answer.ok(), story.sent("ModifyVolume")) == (None, [])
+    assert (answer.ok(), story.parameters_of("ModifyVolume")) == (None, [])
     assert f"Disk '{disk_cid}' needs no change" in answer.stderr
 
 
@@ -239,4 +239,4 @@ REMEDY = "; give the disk its own cloud_properties.iops"
 def test_wrong_default_persistent_disk(story: Story, default: dict[str, Any], reason: str) -> None:
     """A default that EBS would refuse is an error that names it, before EBS is asked."""
     cpi = story.cpi_with(default_persistent_disk=default)
-    assert story.refused(cpi.call("create_disk", 1024, {}), reason) == []
+    assert story.check_refusal(cpi.call("create_disk", 1024, {}), reason) == []

@@ -40,7 +40,7 @@ def test_key_of_a_disk(story: Story, world: World, own: dict[str, Any], *, defau
         (volume,) = world.ec2.describe_volumes(VolumeIds=[answer.ok()])["Volumes"]
         assert (volume["Encrypted"], volume["KmsKeyId"]) == (True, KEY)
     else:
-        assert story.refused(answer, f"cloud_properties.{NEEDS}") == []
+        assert story.check_refusal(answer, f"cloud_properties.{NEEDS}") == []
     found = checked(cpi, changed(right(world), OF_DISK, properties), "--offline")
     expected = [("error", "disk_types/default/cloud_properties/kms_key_arn", f"cloud_properties.{NEEDS}")]
     assert of(found) == ([] if is_right else expected)
@@ -50,7 +50,7 @@ def test_default_encryption(story: Story) -> None:
     """A default that encrypts a VM's root disk lets that have a key, and no other disk."""
     properties = {"root_disk": {"kms_key_arn": KEY}, "ephemeral_disk": {"kms_key_arn": KEY}}
     answer = story.create_vm(properties, executable=story.cpi_with(default_root_disk={"encrypted": True}))
-    assert story.refused(answer, f"cloud_properties.ephemeral_disk.{NEEDS}") == []
+    assert story.check_refusal(answer, f"cloud_properties.ephemeral_disk.{NEEDS}") == []
 
 
 @pytest.mark.parametrize(
@@ -177,9 +177,9 @@ def test_unused_key_of_a_stemcell(story: Story, world: World) -> None:
     """create_stemcell refuses a stemcell's key that nothing uses."""
     light = {"ami": {"us-east-1": world.image_id}}
     cpi = story.cpi_with(stemcell={"kms_key_arn": KEY})
-    assert story.refused(cpi.call("create_stemcell", "/x/image", light), f"aws.stemcell.{NEEDS}") == []
+    assert story.check_refusal(cpi.call("create_stemcell", "/x/image", light), f"aws.stemcell.{NEEDS}") == []
     own = story.cpi_with().call("create_stemcell", "/x/image", {**light, "kms_key_arn": KEY})
-    assert story.refused(own, f"cloud_properties.{NEEDS}") == []
+    assert story.check_refusal(own, f"cloud_properties.{NEEDS}") == []
 
 
 def test_unused_key_of_an_updated_disk(cpi: Cpi, volumes: Volumes, fake_aws: FakeAws) -> None:

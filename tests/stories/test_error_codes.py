@@ -170,7 +170,7 @@ def test_wrong_default(story: Story) -> None:
     answer = story.create_vm(spot, executable=story.cpi_with(default_iam_instance_profile="nobody"))
     assert "nobody" in answer.error["message"]
     assert answer.error["message"].endswith(". Correct aws.default_iam_instance_profile")
-    launches = story.sent("RunInstances")
+    launches = story.parameters_of("RunInstances")
     assert len(launches) > 20
     assert {each["InstanceMarketOptions.MarketType"] for each in launches} == {"spot"}
     assert "Still waiting after 1 min for EC2 to know the instance profile" in answer.stderr

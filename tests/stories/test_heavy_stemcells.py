@@ -31,7 +31,7 @@ def registered(story: Story) -> Callable[[], dict[str, str]]:
     """Return a function that reads the one RegisterImage, without tags and what always differs."""
 
     def read() -> dict[str, str]:
-        (parameters,) = story.sent("RegisterImage")
+        (parameters,) = story.parameters_of("RegisterImage")
         beside = ("Action", "Version", "Name", "BlockDeviceMapping.1.Ebs.SnapshotId", "TagSpecification.")
         return {name: value for name, value in parameters.items() if not name.startswith(beside)}
 
@@ -72,7 +72,7 @@ def test_made(
     assert world.state() == {**world.empty, "images": [ami_id], "snapshots": [snapshot_id]}
     assert read_back(fake_aws, snapshot_id) == FULL_BLOCKS
     assert registered() == {**HVM, "Description": TITLE}
-    (registering,) = story.sent("RegisterImage")
+    (registering,) = story.parameters_of("RegisterImage")
     assert registering["BlockDeviceMapping.1.Ebs.SnapshotId"] == snapshot_id
     assert UUID(registering["Name"].removeprefix("BOSH-")).version == 4
     mark = story.tags_of(ami_id)["bosh_stemcell"]
@@ -129,7 +129,7 @@ def test_key_by_its_id(story: Story, heavy: Heavy, fake_aws: FakeAws) -> None:
     """A key's id is completed to an ARN of the call's account and region."""
     key = "mrk-1234abcd12ab34cd56ef1234567890ab"
     heavy.create(encrypted=True, kms_key_arn=key).ok()
-    (starting,) = story.sent("StartSnapshot")
+    (starting,) = story.parameters_of("StartSnapshot")
     assert starting["KmsKeyArn"] == f"arn:aws:kms:us-east-1:123456789012:key/{key}"
     assert fake_aws.actions()[0] == "GetCallerIdentity"
 
@@ -189,7 +189,7 @@ def test_encrypted(
 ) -> None:
     """StartSnapshot encrypts the snapshot; RegisterImage, which would refuse it, has no encryption."""
     heavy.create(cpi=story.cpi_with(**defaults), **own).ok()
-    (starting,) = story.sent("StartSnapshot")
+    (starting,) = story.parameters_of("StartSnapshot")
     assert (starting["Encrypted"], starting["KmsKeyArn"]) == ("true", KEY)
     assert registered() == {**HVM, "Description": TITLE}
-    assert story.sent("GetCallerIdentity") == []
+    assert story.parameters_of("GetCallerIdentity") == []

@@ -146,4 +146,4 @@ def test_instance_storage_that_is_not_to_be_had(
         {"instance_type": XEN, "ephemeral_disk": ephemeral, **properties},
         executable=story.cpi_with(**defaults),
     )
-    story.refused(answer, message)
+    story.check_refusal(answer, message)

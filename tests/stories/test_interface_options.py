@@ -78,10 +78,10 @@ def test_single_network(
 def test_several_networks(story: Story, on_two_cards: dict[str, Any], world: World) -> None:
     """The creation gets kind and time-outs, the launch card, the card's device index and ENA Express."""
     vm_cid = story.create_vm(TWO_CARDS, on_two_cards).ok()[0]
-    first, second, third = story.sent("CreateNetworkInterface")
+    first, second, third = story.parameters_of("CreateNetworkInterface")
     assert [call.get("InterfaceType") for call in (first, second, third)] == ["efa", "efa", None]
     assert SENT_SECONDS.items() <= first.items()
-    (launch,) = story.sent("RunInstances")
+    (launch,) = story.parameters_of("RunInstances")
     prefix = "NetworkInterface.2."
     given = {name.removeprefix(prefix): value for name, value in launch.items() if name.startswith(prefix)}
     assert given.pop("NetworkInterfaceId").startswith("eni-")
@@ -123,7 +123,7 @@ def test_shared_interface(story: Story, with_options: Callable[..., Any]) -> Non
         "c": story.network("10.0.2.10", 1),
     }
     story.create_vm(TWO_CARDS, same).ok()
-    first, second = story.sent("CreateNetworkInterface")
+    first, second = story.parameters_of("CreateNetworkInterface")
     assert ({"InterfaceType": "efa"} | SENT_SECONDS).items() <= first.items()
     assert "InterfaceType" not in second
     same["a"]["cloud_properties"]["interface_type"] = "interface"
@@ -177,7 +177,9 @@ def test_card_without_efa(story: Story, with_options: Callable[..., Any]) -> Non
     answer = story.create_vm(
         {"instance_type": "p6-b300.48xlarge"}, {"one": with_options("10.0.1.10", interface_type="efa")}
     )
-    story.refused(answer, "interface_type efa on network card 0", "'p6-b300.48xlarge'", "network_card_index")
+    story.check_refusal(
+        answer, "interface_type efa on network card 0", "'p6-b300.48xlarge'", "network_card_index"
+    )
 
 
 def test_option_of_a_vip_network(story: Story) -> None:
@@ -188,7 +190,9 @@ def test_option_of_a_vip_network(story: Story) -> None:
         "this vip network"
     )
     assert (
-        story.refused(story.create_vm(TWO_CARDS, {"one": story.network("10.0.1.10"), "vip": vip}), message)
+        story.check_refusal(
+            story.create_vm(TWO_CARDS, {"one": story.network("10.0.1.10"), "vip": vip}), message
+        )
         == []
     )
 

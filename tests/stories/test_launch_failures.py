@@ -91,7 +91,7 @@ def test_first_type_short(story: Story, world: World) -> None:
     answer = story.create_vm(FALLBACK)
     instance = world.instance(answer.ok()[0])
     assert (instance["InstanceType"], instance["PrivateIpAddress"]) == (SECOND, "10.0.1.10")
-    first, second = story.sent("RunInstances")
+    first, second = story.parameters_of("RunInstances")
     assert (first["InstanceType"], second["InstanceType"]) == (FIRST, SECOND)
     differing = {name for name in first.keys() | second.keys() if first.get(name) != second.get(name)}
     assert differing == {"InstanceType", "ClientToken"}
@@ -104,11 +104,11 @@ def test_two_networks(story: Story, world: World) -> None:
     vm_cid = story.create_vm(
         FALLBACK, {"one": story.network("10.0.1.10"), "two": story.network("10.0.2.10", 1)}
     ).ok()[0]
-    first, second = story.sent("RunInstances")
+    first, second = story.parameters_of("RunInstances")
     assert below(first, "NetworkInterface") == below(second, "NetworkInterface") != {}
     found = [nic["NetworkInterfaceId"] for nic in world.instance(vm_cid)["NetworkInterfaces"]]
     assert sorted(found) == world.state()["interfaces"]
-    assert len(story.sent("CreateNetworkInterface")) == 2
+    assert len(story.parameters_of("CreateNetworkInterface")) == 2
 
 
 def test_devices_follow_the_type(story: Story) -> None:
@@ -119,7 +119,7 @@ def test_devices_follow_the_type(story: Story) -> None:
     assert story.settings(vm_cid)["disks"]["raw_ephemeral"] == [{"path": "/dev/nvme0n1"}]
     mapped = [
         {value for name, value in call.items() if name.endswith(".DeviceName")}
-        for call in story.sent("RunInstances")
+        for call in story.parameters_of("RunInstances")
     ]
     assert mapped == [{"/dev/sdb", "/dev/xvda", "/dev/xvdba", "/dev/xvdbb"}, {"/dev/sdb", "/dev/xvda"}]
 

@@ -61,9 +61,9 @@ def test_what_no_property_gives(
     answer = story.create_vm({"launch_template": {"id": template_id}})
     vm_cid = answer.ok()[0]
     assert world.instance(vm_cid)["Monitoring"]["State"] == "enabled"
-    (asked,) = story.sent("DescribeLaunchTemplateVersions")
+    (asked,) = story.parameters_of("DescribeLaunchTemplateVersions")
     assert (asked["LaunchTemplateId"], asked["LaunchTemplateVersion.1"]) == (template_id, "$Default")
-    (launch,) = story.sent("RunInstances")
+    (launch,) = story.parameters_of("RunInstances")
     assert launch["LaunchTemplate.LaunchTemplateId"] == template_id
     assert launch["LaunchTemplate.Version"] == "1"
     assert fake_aws.actions().count("DescribeLaunchTemplateVersions") == 1
@@ -76,7 +76,7 @@ def test_versions(story: Story, template: Callable[..., str], given: dict[str, A
     for is_monitored in (False, True, False):
         template_id = template(Monitoring={"Enabled": is_monitored})
     story.create_vm({"launch_template": {"name": "bosh", **given}}).ok()
-    (launch,) = story.sent("RunInstances")
+    (launch,) = story.parameters_of("RunInstances")
     assert launch["LaunchTemplate.LaunchTemplateId"] == template_id
     assert launch["LaunchTemplate.Version"] == str(number)
     assert "LaunchTemplate.LaunchTemplateName" not in launch
@@ -151,7 +151,7 @@ def test_refused(story: Story, template: Callable[..., str], cpi: Cpi, world: Wo
     said = dict(each.split(" (", 1) for each in listed.split("), "))
     assert said.keys() == REFUSED.keys()
     assert {name for name, (_, words) in REFUSED.items() if words not in said[name]} == set()
-    assert "DescribeLaunchTemplateVersions" in story.refused(answer, message)
+    assert "DescribeLaunchTemplateVersions" in story.check_refusal(answer, message)
     whole = changed(right(world), (*LARGE, "cloud_properties", "launch_template"), {"name": "bosh"})
     (found,) = errors(checked(cpi, whole))
     assert (found["path"], found["what"]) == (PATH, message)
@@ -191,7 +191,7 @@ def test_missing(
     """A template or version that does not exist is an error before a launch, and one of `cpi check`."""
     template(Monitoring={"Enabled": True})
     fake_aws.forget_calls()
-    story.refused(story.create_vm({"launch_template": given}), code, "Correct launch_template")
+    story.check_refusal(story.create_vm({"launch_template": given}), code, "Correct launch_template")
     whole = changed(right(world), (*LARGE, "cloud_properties", "launch_template"), given)
     (found,) = errors(checked(cpi, whole))
     assert found["path"] == PATH

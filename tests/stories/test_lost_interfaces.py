@@ -29,7 +29,7 @@ def earlier(story: Story, world: World, origin: dict[str, str], fake_aws: FakeAw
         nic_id = answer["NetworkInterface"]["NetworkInterfaceId"]
         if is_attached:
             world.ec2.attach_network_interface(
-                NetworkInterfaceId=nic_id, InstanceId=story.vm(), DeviceIndex=1
+                NetworkInterfaceId=nic_id, InstanceId=story.lay_vm(), DeviceIndex=1
             )
         fake_aws.forget_calls()
 
@@ -64,7 +64,7 @@ def test_other_arguments(story: Story, earlier: Callable[..., None], fake_aws: F
 
 def test_used_by_another(story: Story, fake_aws: FakeAws, world: World) -> None:
     """An interface that an instance has come to use is kept if the launch fails; the log names both."""
-    other = story.vm()
+    other = story.lay_vm()
     before = set(world.state()["interfaces"])
     refusal: Any = {"code": "UnauthorizedOperation", "message": "No.", "status": 403}
     fake_aws.rule(action="RunInstances", nth=1, hold=True, error=refusal)
@@ -76,5 +76,5 @@ def test_used_by_another(story: Story, fake_aws: FakeAws, world: World) -> None:
     answer = finish(process)
     assert "UnauthorizedOperation" in answer.error["message"]
     assert f"Network interface '{used}' is kept: instance '{other}' uses it" in answer.stderr
-    assert {each["NetworkInterfaceId"] for each in story.sent("DeleteNetworkInterface")} == {unused}
+    assert {each["NetworkInterfaceId"] for each in story.parameters_of("DeleteNetworkInterface")} == {unused}
     assert set(world.state()["interfaces"]) - before == {used}

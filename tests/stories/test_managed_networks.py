@@ -144,7 +144,7 @@ def test_taken_range(
     process = cpi.start("create_network", wish(given, ipv6=True))
     try:
         fake_aws.wait_until_held()
-        (first,) = story.sent("CreateSubnet")
+        (first,) = story.parameters_of("CreateSubnet")
         theirs = {"CidrBlock": "10.0.10.0/24", taken: first[taken]}
         other = world.ec2.create_subnet(VpcId=world.vpc_id, **theirs)["Subnet"]["SubnetId"]
     finally:
@@ -165,7 +165,7 @@ def test_every_range_taken(story: Story, cpi: Cpi, wish: Any, fake_aws: FakeAws)
     error = cpi.call("create_network", wish()).error
     assert (error["type"], error["ok_to_retry"]) == ("Bosh::Clouds::CloudError", False)
     assert "CreateSubnet failed with InvalidSubnet.Conflict" in error["message"]
-    tried = [call["CidrBlock"] for call in story.sent("CreateSubnet")]
+    tried = [call["CidrBlock"] for call in story.parameters_of("CreateSubnet")]
     assert len(tried) == len(set(tried)) == 21
 
 
@@ -346,7 +346,7 @@ def test_bad_input(
     story: Story, cpi: Cpi, wish: Any, given: dict[str, Any], properties: dict[str, Any], message: str
 ) -> None:
     """An invalid value is an error that names the key, and AWS is not called."""
-    assert story.refused(cpi.call("create_network", wish(given, **properties)), message) == []
+    assert story.check_refusal(cpi.call("create_network", wish(given, **properties)), message) == []
 
 
 @pytest.mark.parametrize(
@@ -365,7 +365,7 @@ def test_refused(
     story: Story, cpi: Cpi, wish: Any, given: dict[str, Any], properties: dict[str, Any], message: str
 ) -> None:
     """A value that the VPC does not allow is an error that names the key, before anything is created."""
-    assert story.refused(cpi.call("create_network", wish(given, **properties)), message)
+    assert story.check_refusal(cpi.call("create_network", wish(given, **properties)), message)
 
 
 def test_another_vpc(cpi: Cpi, world: World, wish: Any) -> None:

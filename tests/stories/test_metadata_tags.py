@@ -33,7 +33,7 @@ def test_refused(story: Story, source: str) -> None:
         env={"bosh": {"tags": tags if source == "env.bosh.tags" else {}}},
         executable=story.cpi_with(tags=tags if source == "aws.tags" else {}, metadata_options=ENABLED),
     )
-    assert story.refused(answer, "metadata_options.instance_metadata_tags is enabled") == []
+    assert story.check_refusal(answer, "metadata_options.instance_metadata_tags is enabled") == []
     assert answer.error["message"].endswith(": 'cost center'")
 
 
@@ -85,7 +85,7 @@ def test_too_many(story: Story, cpi: Cpi, world: World, fake_aws: FakeAws) -> No
 
 def test_full(story: Story, cpi: Cpi, world: World) -> None:
     """A VM that others gave tags keeps them; BOSH's own come before the operator's."""
-    vm_cid = story.vm()
+    vm_cid = story.lay_vm()
     others = [{"Key": f"other-{number:02}", "Value": ""} for number in range(40)]
     world.ec2.create_tags(Resources=[vm_cid], Tags=others)
     answer = cpi.call("set_vm_metadata", vm_cid, {"a": "b", "other-00": "new", **DIRECTORS})

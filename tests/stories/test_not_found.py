@@ -47,7 +47,7 @@ def not_found(kind: str) -> dict[str, Any]:
 @pytest.fixture
 def things(story: Story, world: World, fake_aws: FakeAws) -> Things:
     """Have what the table names."""
-    vm_cid, held, free = story.vm(), story.disk(), story.disk()
+    vm_cid, held, free = story.lay_vm(), story.lay_disk(), story.lay_disk()
     world.ec2.attach_volume(InstanceId=vm_cid, VolumeId=held, Device="/dev/sdf")
     snapshot = world.ec2.create_snapshot(VolumeId=free)["SnapshotId"]
     stemcell = world.ec2.copy_image(Name="copy", SourceImageId=world.image_id, SourceRegion="us-east-1")

@@ -59,10 +59,10 @@ def methods(story: Story, cpi: Cpi, world: World, heavy: Heavy) -> dict[str, Cal
     calls: tuple[Callable[[Tags], Answer], ...] = (
         lambda tags: story.create_vm({"tags": tags}),
         lambda tags: story.create_vm(env={"bosh": {"tags": tags}}),
-        lambda tags: cpi.call("set_vm_metadata", story.vm(), tags),
+        lambda tags: cpi.call("set_vm_metadata", story.lay_vm(), tags),
         lambda tags: cpi.call("create_disk", 1024, {"tags": tags}, None),
-        lambda tags: cpi.call("set_disk_metadata", story.disk(), tags),
-        lambda tags: cpi.call("snapshot_disk", story.disk(), tags),
+        lambda tags: cpi.call("set_disk_metadata", story.lay_disk(), tags),
+        lambda tags: cpi.call("snapshot_disk", story.lay_disk(), tags),
         lambda tags: cpi.call("create_network", {**subnet, "cloud_properties": {**place, "tags": tags}}),
         of_light(light),
         of_light(copied),
@@ -110,7 +110,7 @@ def test_left_out(
 
 def test_copied_disk(story: Story, cpi: Cpi, world: World) -> None:
     """A disk's copy has the disk's tags, except the CPI's own keys."""
-    disk_cid = story.disk()
+    disk_cid = story.lay_disk()
     given = {**dict.fromkeys(KEYS, FORGED), **HARMLESS}
     world.ec2.create_tags(
         Resources=[disk_cid], Tags=[{"Key": key, "Value": value} for key, value in given.items()]

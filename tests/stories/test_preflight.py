@@ -90,8 +90,8 @@ def test_each_action_is_asked_about_once(
     story: Story, preflight: Preflight, fake_aws: FakeAws, everything: Callable[[], list[Any]]
 ) -> None:
     """Each action is asked about once, as the role, by a dry run where there is one; nothing changes."""
-    story.vm()
-    story.disk()
+    story.lay_vm()
+    story.lay_disk()
     before = everything()
     fake_aws.forget_calls()
     answer = preflight("--json", role_arn=ROLE)

@@ -26,7 +26,7 @@ def where(registry: Registry) -> str:
 
 def test_without_registry(story: Story, cpi: Cpi, world: World) -> None:
     """Attaching and detaching a disk are refused before AWS changes anything; deleting the VM works."""
-    vm_cid, disk_cid, attached = story.vm(), story.disk(), story.disk()
+    vm_cid, disk_cid, attached = story.lay_vm(), story.lay_disk(), story.lay_disk()
     world.ec2.attach_volume(InstanceId=vm_cid, VolumeId=attached, Device="/dev/sdf")
     before = world.instance(vm_cid)["BlockDeviceMappings"]
     for method in ("attach_disk", "detach_disk"):
@@ -45,7 +45,7 @@ def test_without_registry(story: Story, cpi: Cpi, world: World) -> None:
 
 def test_unknown_stemcell_without_registry(story: Story, cpi: Cpi, world: World) -> None:
     """Without a registry and the stemcell's version, disks are attached and detached as for new stemcells."""
-    vm_cid, disk_cid = story.vm("t2.micro"), story.disk()
+    vm_cid, disk_cid = story.lay_vm("t2.micro"), story.lay_disk()
     assert cpi.call("attach_disk", vm_cid, disk_cid).ok() == "/dev/sdf"
     assert cpi.call("detach_disk", vm_cid, disk_cid).ok() is None
     (volume,) = world.ec2.describe_volumes(VolumeIds=[disk_cid])["Volumes"]
@@ -59,7 +59,7 @@ def test_unknown_stemcell_with_registry(
 
     Whether it has some is asked before AWS changes anything.
     """
-    new_vm, old_vm, disk_cid = story.vm(), story.vm(), story.disk()
+    new_vm, old_vm, disk_cid = story.lay_vm(), story.lay_vm(), story.lay_disk()
     registry.documents[old_vm] = json.dumps({"agent_id": "a"})
     before = world.instance(new_vm)["BlockDeviceMappings"]
     registry.answer(500)
@@ -77,7 +77,7 @@ def test_unknown_stemcell_with_registry(
 
 def test_registry_that_fails(story: Story, with_registry: Cpi, world: World, registry: Registry) -> None:
     """When the registry fails, AWS's work stays done, and the repeated call finishes."""
-    vm_cid, disk_cid = story.vm(), story.disk()
+    vm_cid, disk_cid = story.lay_vm(), story.lay_disk()
     registry.documents[vm_cid] = json.dumps({"agent_id": "a", "disks": {"system": "/dev/xvda"}})
 
     def failed(method: str, *arguments: str) -> Any:

@@ -27,9 +27,9 @@ def test_third_launch(story: Story, fake_aws: FakeAws, world: World) -> None:
     networks = {"one": story.network(ADDRESS), "two": story.network("10.0.2.10", 1)}
     vm_cid = story.create_vm(networks=networks).ok()[0]
     # Two when they are made, two before each further launch, and one that EC2 has not let go of yet.
-    assert len(story.sent("DescribeNetworkInterfaces")) == 7
-    assert len(story.sent("CreateNetworkInterface")) == 2
-    launches = story.sent("RunInstances")
+    assert len(story.parameters_of("DescribeNetworkInterfaces")) == 7
+    assert len(story.parameters_of("CreateNetworkInterface")) == 2
+    launches = story.parameters_of("RunInstances")
     assert len({launch["ClientToken"] for launch in launches}) == len(launches) == 3
     instance = world.instance(vm_cid)
     nics = sorted(nic["NetworkInterfaceId"] for nic in instance["NetworkInterfaces"])
@@ -59,13 +59,13 @@ def test_relaunches_of_all_types(story: Story, fake_aws: FakeAws) -> None:
     fake_aws.rule(action="RunInstances", nth=3, times=None, ends=OWN_FAULT)
     message = story.create_vm({"instance_type_fallbacks": ["t3.small"]}).error["message"]
     assert message.endswith(f" before it ran: {OWN_FAULT}")
-    assert [each["InstanceType"] for each in story.sent("RunInstances")] == ["t3.micro"] * 2 + [
+    assert [each["InstanceType"] for each in story.parameters_of("RunInstances")] == ["t3.micro"] * 2 + [
         "t3.small"
     ] * 2
     fake_aws.clear_rules()
     fake_aws.rule(action="RunInstances", nth=1, error=short)
     story.create_vm({"instance_type_fallbacks": ["t3.small"]}).ok()
-    tokens = [each["ClientToken"] for each in story.sent("RunInstances")]
+    tokens = [each["ClientToken"] for each in story.parameters_of("RunInstances")]
     assert (tokens[4], tokens[5]) == (tokens[0], tokens[2])
 
 
@@ -86,9 +86,12 @@ def test_next_type_with_the_same_interfaces(story: Story, fake_aws: FakeAws) -> 
     fake_aws.rule(action="DescribeNetworkInterfaces", nth=3, replace=[in_use])
     networks = {"one": story.network(ADDRESS), "two": story.network("10.0.2.10", 1)}
     story.create_vm({"instance_type_fallbacks": ["t3.small"]}, networks).ok()
-    assert [launch["InstanceType"] for launch in story.sent("RunInstances")] == ["t3.micro", "t3.small"]
+    assert [launch["InstanceType"] for launch in story.parameters_of("RunInstances")] == [
+        "t3.micro",
+        "t3.small",
+    ]
     # Two when they are made, two before the second launch, and one that EC2 has not let go of yet.
-    assert len(story.sent("DescribeNetworkInterfaces")) == 5
+    assert len(story.parameters_of("DescribeNetworkInterfaces")) == 5
 
 
 def test_interface_that_is_gone(story: Story, fake_aws: FakeAws) -> None:
@@ -125,7 +128,7 @@ def test_ended_for_lack_of_capacity(
     vm_cid = story.create_vm(properties).ok()[0]
     tried = [
         (call["InstanceType"], "InstanceMarketOptions.MarketType" in call)
-        for call in story.sent("RunInstances")
+        for call in story.parameters_of("RunInstances")
     ]
     assert tried == expected
     assert story.leftovers()["instances"] == [vm_cid]

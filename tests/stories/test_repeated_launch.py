@@ -94,7 +94,7 @@ def test_type_that_was_launched(story: Story, cpi: Cpi, fake_aws: FakeAws, world
     fake_aws.clear_rules()
     fake_aws.forget_calls()
     assert story.create_vm(types).ok()[0] == found
-    assert len(story.sent("RunInstances")) == 1
+    assert len(story.parameters_of("RunInstances")) == 1
     cpi.call("delete_vm", found).ok()
     assert world.instance(story.create_vm(types).ok()[0])["InstanceType"] == "t3.micro"
 
@@ -184,7 +184,7 @@ def test_other_type_that_ec2_does_not_mind(
     fake_aws.rule(action="RunInstances", nth=1, states=["replayed"], replace=[LAUNCHED_LONG_AGO, other])
     second = story.create_vm(networks=dynamic).ok()[0]
     assert second != first
-    assert len({launch["ClientToken"] for launch in story.sent("RunInstances")}) == 2
+    assert len({launch["ClientToken"] for launch in story.parameters_of("RunInstances")}) == 2
     assert world.state()["instances"] == sorted([first, second])
 
 

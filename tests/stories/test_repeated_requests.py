@@ -34,7 +34,7 @@ def test_disk_of_another_request(
     story: Story, disk_of: Callable[..., str], fake_aws: FakeAws, world: World, use: str
 ) -> None:
     """The disk of another request with the same id, which is used or old, stays: another one is created."""
-    vm_cid = story.vm()
+    vm_cid = story.lay_vm()
     first = disk_of("cpi-1", vm_cid)
     assert disk_of("cpi-1", vm_cid) == first
     if use == "attached":
@@ -58,7 +58,7 @@ def test_disk_that_is_deleted(story: Story, cpi: Cpi, fake_aws: FakeAws) -> None
         fake_aws.rule(action="CreateVolume", nth=nth, error=error)
     disk_cid = cpi.call("create_disk", 1024, {}, None).ok()
     assert story.leftovers() == {"volumes": [disk_cid]}
-    first, again, last = (each["ClientToken"] for each in story.sent("CreateVolume"))
+    first, again, last = (each["ClientToken"] for each in story.parameters_of("CreateVolume"))
     assert first == again != last
 
 
@@ -84,7 +84,7 @@ def test_zones(disk_of: Callable[..., str], world: World) -> None:
 
 def test_snapshot(story: Story, cpi: Cpi, fake_aws: FakeAws) -> None:
     """If an earlier attempt's snapshot can't be waited for, it stays: the Director may have its id."""
-    disk_cid = story.disk()
+    disk_cid = story.lay_disk()
     kill_at(
         fake_aws,
         lambda: cpi.start("snapshot_disk", disk_cid, {}, context=REQUEST),

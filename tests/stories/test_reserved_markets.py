@@ -28,7 +28,7 @@ def wanted(block: str, market: str = "capacity-block", **more: Any) -> dict[str,
 def test_market(story: Story, block: str) -> None:
     """The VM is launched in the reservation, on its market."""
     story.create_vm(wanted(block)).ok()
-    (launch,) = story.sent("RunInstances")
+    (launch,) = story.parameters_of("RunInstances")
     assert below(launch, MARKET) == {"MarketType": "capacity-block"}
     assert below(launch, RESERVED) == {"CapacityReservationTarget.CapacityReservationId": block}
 
@@ -38,7 +38,7 @@ def test_full(story: Story, block: str) -> None:
     story.create_vm(wanted(block)).ok()
     more = wanted(block, instance_type_fallbacks=[FIRST])
     story.create_vm(more, {"a": story.network("10.0.1.11")}, agent_id="agent-2").ok()
-    _, inside, outside = story.sent("RunInstances")
+    _, inside, outside = story.parameters_of("RunInstances")
     assert (inside["InstanceType"], outside["InstanceType"]) == (FIRST, FIRST)
     assert inside["ClientToken"] != outside["ClientToken"]
     assert below(inside, RESERVED) == {"CapacityReservationTarget.CapacityReservationId": block}
@@ -55,7 +55,7 @@ def test_fallback_in_a_group(story: Story) -> None:
             "capacity_reservation": {"resource_group_arn": GROUP},
         }
     ).ok()
-    assert [below(launch, RESERVED) for launch in story.sent("RunInstances")] == [
+    assert [below(launch, RESERVED) for launch in story.parameters_of("RunInstances")] == [
         {"CapacityReservationTarget.CapacityReservationResourceGroupArn": GROUP}
     ] * 2
 
@@ -68,7 +68,7 @@ def test_refused_on_the_market(story: Story, block: str) -> None:
     error = story.create_vm(wanted(block, instance_type_fallbacks=[SECOND])).error
     assert (error["type"], error["ok_to_retry"]) == ("Bosh::Clouds::CloudError", False)
     assert error["message"].startswith(said.removesuffix(")"))
-    assert len(story.sent("RunInstances")) == 1
+    assert len(story.parameters_of("RunInstances")) == 1
     assert story.leftovers() == {}
 
 

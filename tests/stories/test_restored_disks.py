@@ -41,15 +41,15 @@ def shown(world: World, disk_cid: str) -> dict[str, Any]:
 
 def test_restored(story: Story, cpi: Cpi, world: World, fake_aws: FakeAws) -> None:
     """What snapshot_disk took is on the disk, which may be larger, in the zone of its VM."""
-    vm_cid, disk_cid = story.vm("t3.micro", SubnetId=world.subnet_ids[2]), story.disk()
-    other = story.vm("t3.micro")
+    vm_cid, disk_cid = story.lay_vm("t3.micro", SubnetId=world.subnet_ids[2]), story.lay_disk()
+    other = story.lay_vm("t3.micro")
     cpi.call("attach_disk", other, disk_cid, stemcell=2).ok()
     snapshot_cid = cpi.call("snapshot_disk", disk_cid, {}).ok()
     fake_aws.forget_calls()
     restored = cpi.call("create_disk", TWO_GIB, {"snapshot_id": snapshot_cid}, vm_cid).ok()
     asked = {"DescribeInstances", "DescribeSnapshots", "CreateVolume", "DescribeVolumes"}
     assert (set(fake_aws.actions()), len(fake_aws.actions())) == (asked, len(asked))
-    (parameters,) = story.sent("CreateVolume")
+    (parameters,) = story.parameters_of("CreateVolume")
     assert (parameters["SnapshotId"], parameters["Size"]) == (snapshot_cid, "2")
     assert fake_aws.contents()[restored] == fake_aws.contents()[disk_cid] == [other]
     assert shown(world, restored)["AvailabilityZone"] == world.other_zone

@@ -17,12 +17,12 @@ OWN_TAG = "bosh_skip_os_shutdown"
 
 def skipped_shutdowns(story: Story) -> list[bool]:
     """List of each termination whether it skipped the shutdown."""
-    return [call.get(OPTION) == "true" for call in story.sent(END)]
+    return [call.get(OPTION) == "true" for call in story.parameters_of(END)]
 
 
 def test_skipped(story: Story, world: World, fake_aws: FakeAws) -> None:
     """One look before the termination says that no disk outlives the VM."""
-    vm_cid = story.vm()
+    vm_cid = story.lay_vm()
     assert story.cpi_with(skip_os_shutdown=True).call("delete_vm", vm_cid, stemcell=2).ok() is None
     assert fake_aws.actions() == [LOOK, END, LOOK]
     assert skipped_shutdowns(story) == [True]
@@ -31,7 +31,7 @@ def test_skipped(story: Story, world: World, fake_aws: FakeAws) -> None:
 
 def test_disk_that_stays(story: Story, world: World) -> None:
     """A VM with a disk that outlives it shuts down, so that the disk gets all that was written."""
-    vm_cid, disk_cid = story.vm(), story.disk()
+    vm_cid, disk_cid = story.lay_vm(), story.lay_disk()
     world.ec2.attach_volume(InstanceId=vm_cid, VolumeId=disk_cid, Device="/dev/sdf")
     answer = story.cpi_with(skip_os_shutdown=True).call("delete_vm", vm_cid, stemcell=2)
     assert answer.ok() is None
@@ -41,8 +41,8 @@ def test_disk_that_stays(story: Story, world: World) -> None:
 
 def test_disks_that_are_not_shown(story: Story, fake_aws: FakeAws, world: World) -> None:
     """A VM that EC2 shows without disks, not even its root disk, may have one that outlives it."""
-    vm_cid = story.vm()
-    world.ec2.attach_volume(InstanceId=vm_cid, VolumeId=story.disk(), Device="/dev/sdf")
+    vm_cid = story.lay_vm()
+    world.ec2.attach_volume(InstanceId=vm_cid, VolumeId=story.lay_disk(), Device="/dev/sdf")
     fake_aws.rule(action=LOOK, nth=1, replace=[["<blockDeviceMapping>.*?</blockDeviceMapping>", ""]])
     assert story.cpi_with(skip_os_shutdown=True).call("delete_vm", vm_cid, stemcell=2).ok() is None
     assert skipped_shutdowns(story) == [False]
@@ -54,7 +54,7 @@ def test_disk_that_is_attached_during_the_drain(story: Story, fake_aws: FakeAws,
     vm_cid = story.create_vm({"lb_target_groups": ["web-tls"]}).ok()[0]
     cpi = story.cpi_with(skip_os_shutdown=True, deregister_on_delete=True)
     start = partial(cpi.start, "delete_vm", vm_cid, stemcell=2)
-    attach = partial(world.ec2.attach_volume, InstanceId=vm_cid, VolumeId=story.disk(), Device="/dev/sdf")
+    attach = partial(world.ec2.attach_volume, InstanceId=vm_cid, VolumeId=story.lay_disk(), Device="/dev/sdf")
     assert act_at(fake_aws, start, attach, action="DeregisterTargets", when="after").ok() is None
     assert skipped_shutdowns(story) == [False]
 
@@ -94,7 +94,7 @@ def test_property_without_effect(story: Story) -> None:
 @pytest.mark.parametrize("code", ["UnknownParameter", "UnsupportedOperation", "InvalidParameterValue"])
 def test_refused(story: Story, world: World, fake_aws: FakeAws, code: str) -> None:
     """Where EC2 does not take the option, the VM shuts down; the log says so once."""
-    vm_cid = story.vm()
+    vm_cid = story.lay_vm()
     fake_aws.refuse(END, code, "Not here.", where={OPTION: "true"}, times=None)
     answer = story.cpi_with(skip_os_shutdown=True).call("delete_vm", vm_cid, stemcell=2)
     assert answer.ok() is None
@@ -107,7 +107,7 @@ def test_refused(story: Story, world: World, fake_aws: FakeAws, code: str) -> No
 
 def test_denied(story: Story) -> None:
     """Any other refusal is the call's error, as without the option."""
-    vm_cid, message = story.vm(), story.deny(END)
+    vm_cid, message = story.lay_vm(), story.deny(END)
     answer = story.cpi_with(skip_os_shutdown=True).call("delete_vm", vm_cid, stemcell=2)
     assert answer.error == story.failure("CloudError", message)
     assert skipped_shutdowns(story) == [True]
@@ -125,7 +125,7 @@ def test_denied(story: Story) -> None:
 )
 def test_one_look(story: Story, fake_aws: FakeAws, settings: dict[str, Any], calls: list[str]) -> None:
     """The look serves all that delete_vm needs to know of the VM."""
-    vm_cid = story.vm()
+    vm_cid = story.lay_vm()
     cpi = story.cpi_with(skip_os_shutdown=True, **settings)
     assert cpi.call("delete_vm", vm_cid, stemcell=2).ok() is None
     assert fake_aws.actions() == calls

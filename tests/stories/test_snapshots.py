@@ -47,9 +47,9 @@ def test_description_and_tags(
     expected: dict[str, str],
 ) -> None:
     """A snapshot is created with a description and tags from the metadata."""
-    disk_cid = story.disk()
+    disk_cid = story.lay_disk()
     if device:
-        world.ec2.attach_volume(InstanceId=story.vm("t3.micro"), VolumeId=disk_cid, Device=device)
+        world.ec2.attach_volume(InstanceId=story.lay_vm("t3.micro"), VolumeId=disk_cid, Device=device)
     snapshot_cid = cpi.call("snapshot_disk", disk_cid, metadata).ok()
     (snapshot,) = world.ec2.describe_snapshots(SnapshotIds=[snapshot_cid])["Snapshots"]
     assert (snapshot["VolumeId"], snapshot["Description"]) == (disk_cid, expected["Name"])
@@ -61,7 +61,7 @@ def test_description_and_tags(
 def test_nothing_known(story: Story, cpi: Cpi, fake_aws: FakeAws, world: World) -> None:
     """Without metadata the snapshot is created, tagged and waited for, too."""
     fake_aws.rule(action="CreateSnapshot", states=["pending", "pending", "completed"])
-    disk_cid = story.disk()
+    disk_cid = story.lay_disk()
     snapshot_cid = cpi.call("snapshot_disk", disk_cid, {}).ok()
     assert fake_aws.actions() == [*CALLS, "DescribeSnapshots", "DescribeSnapshots"]
     assert world.state() == {**world.empty, "volumes": [disk_cid], "snapshots": [snapshot_cid]}
@@ -70,7 +70,7 @@ def test_nothing_known(story: Story, cpi: Cpi, fake_aws: FakeAws, world: World) 
 def test_failed(story: Story, cpi: Cpi, fake_aws: FakeAws) -> None:
     """A snapshot that EBS could not create is an error with its reason, and is deleted."""
     fake_aws.rule(action="CreateSnapshot", states=["pending", "error: the key is disabled"])
-    disk_cid = story.disk()
+    disk_cid = story.lay_disk()
     error = cpi.call("snapshot_disk", disk_cid, METADATA).error
     assert (error["type"], error["ok_to_retry"]) == ("Bosh::Clouds::CloudError", False)
     said, _, reason = error["message"].partition("': ")
@@ -83,7 +83,7 @@ def test_failed(story: Story, cpi: Cpi, fake_aws: FakeAws) -> None:
 @pytest.mark.parametrize("code", ["PendingSnapshotLimitExceeded", "ConcurrentSnapshotLimitExceeded"])
 def test_too_many_are_pending(story: Story, cpi: Cpi, fake_aws: FakeAws, world: World, code: str) -> None:
     """At the limit of pending snapshots it waits, because the Director retries no snapshot."""
-    disk_cid = story.disk()
+    disk_cid = story.lay_disk()
     error = {"code": code, "message": "wait", "status": 400}
     fake_aws.rule(action="CreateSnapshot", times=3, error=error)
     snapshot_cid = cpi.call("snapshot_disk", disk_cid, {}).ok()
@@ -101,7 +101,7 @@ def test_unknown_disk(story: Story, cpi: Cpi) -> None:
 
 def test_delete(story: Story, cpi: Cpi, fake_aws: FakeAws, world: World) -> None:
     """A snapshot is deleted by one call, and its disk stays."""
-    disk_cid = story.disk()
+    disk_cid = story.lay_disk()
     snapshot_cid = world.ec2.create_snapshot(VolumeId=disk_cid)["SnapshotId"]
     fake_aws.forget_calls()
     assert cpi.call("delete_snapshot", snapshot_cid).ok() is None
@@ -129,7 +129,7 @@ def test_delete_of_one_in_use(cpi: Cpi, world: World) -> None:
 
 def test_mark_on_another_disk(story: Story, cpi: Cpi, fake_aws: FakeAws, world: World) -> None:
     """A snapshot of another disk is never the result, whatever its tags are."""
-    disk_cid, other = story.disk(), story.disk()
+    disk_cid, other = story.lay_disk(), story.lay_disk()
     fake_aws.forget_calls()
     request = {"request_id": "cpi-424242"}
     first = cpi.call("snapshot_disk", disk_cid, METADATA, context=request).ok()

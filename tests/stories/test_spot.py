@@ -27,7 +27,7 @@ WITHOUT_PRICE = {name: value for name, value in OPTIONS.items() if name != "Spot
 def test_spot(story: Story, world: World, spot: dict[str, Any], expected: dict[str, str]) -> None:
     """A spot VM is a one-time spot instance that ends when it is interrupted; a price is its limit."""
     vm_cid = story.create_vm(spot).ok()[0]
-    (launch,) = story.sent("RunInstances")
+    (launch,) = story.parameters_of("RunInstances")
     assert below(launch, MARKET) == expected
     assert world.instance(vm_cid)["InstanceLifecycle"] == "spot"
 
@@ -45,13 +45,15 @@ def test_on_demand(story: Story, world: World) -> None:
     """With the fallback it is launched on demand, and is the same VM otherwise."""
     story.refuse_launch("InvalidParameterCombination", SPOT)
     vm_cid = story.create_vm({**PRICE, **WITH_FALLBACK}).ok()[0]
-    first, second = story.sent("RunInstances")
+    first, second = story.parameters_of("RunInstances")
     assert below(first, MARKET) == OPTIONS
     of_spot = (f"{MARKET}.", "TagSpecification.4.")  # of the request, which is tagged, too
     common = {name: value for name, value in first.items() if not name.startswith(of_spot)}
     assert {**common, "ClientToken": second["ClientToken"]} == second
     assert first["ClientToken"] != second["ClientToken"]
-    assert story.sent("DescribeSpotInstanceRequests") == []  # EC2 keeps none of a launch that it refuses so
+    assert (
+        story.parameters_of("DescribeSpotInstanceRequests") == []
+    )  # EC2 keeps none of a launch that it refuses so
     assert "InstanceLifecycle" not in world.instance(vm_cid)
 
 
@@ -81,7 +83,7 @@ def test_open_request(
     else:
         assert code in answer.error["message"]
     assert world.state()["spot requests"] == []
-    assert "spot-instances-request" in story.sent("RunInstances")[0].values()
+    assert "spot-instances-request" in story.parameters_of("RunInstances")[0].values()
 
 
 def test_request_of_another_vm(story: Story, world: World, fake_aws: FakeAws) -> None:

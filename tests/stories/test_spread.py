@@ -73,7 +73,9 @@ def have_group(world: World, fake_aws: FakeAws) -> HaveGroup:
 def full_group(story: Story, have_group: HaveGroup, world: World) -> list[str]:
     """Have a placement group with as many instances as EC2 allows, whose sorted ids are returned."""
     have_group()
-    return sorted(story.vm(Placement={"AvailabilityZone": world.zone, "GroupName": NAME}) for _ in range(7))
+    return sorted(
+        story.lay_vm(Placement={"AvailabilityZone": world.zone, "GroupName": NAME}) for _ in range(7)
+    )
 
 
 @pytest.fixture
@@ -87,7 +89,7 @@ def launched(story: Story) -> Launches:
                 "InstanceMarketOptions.MarketType" in each,
                 each.get("Placement.GroupName") == NAME,
             )
-            for each in story.sent("RunInstances")
+            for each in story.parameters_of("RunInstances")
         ]
 
     return tried
@@ -240,10 +242,10 @@ def test_type_without_it(story: Story, spread_vm: SpreadVm, fake_aws: FakeAws) -
         "spread requested for instance type 't3.micro' that does not support it: use other types (including "
         "fallbacks), or remove the property"
     )
-    story.refused(spread_vm(), message)
+    story.check_refusal(spread_vm(), message)
     fake_aws.forget_calls()
     spread_vm(PREFER).ok()
-    assert "Placement.GroupName" not in story.sent("RunInstances")[0]
+    assert "Placement.GroupName" not in story.parameters_of("RunInstances")[0]
     assert "DescribePlacementGroups" not in fake_aws.actions()
 
 
@@ -291,7 +293,7 @@ def test_preferred_without_room(spread_vm: SpreadVm, launched: Launches, fake_aw
 def test_without_room(story: Story, spread_vm: SpreadVm, fake_aws: FakeAws, world: World) -> None:
     """If EC2 lacks capacity for a VM that must be in the group, the error says what keeps it from other."""
     fake_aws.rule(action="RunInstances", error=SHORT)
-    message = spread_vm(disks=[story.disk()]).error["message"]
+    message = spread_vm(disks=[story.lay_disk()]).error["message"]
     disks = f". The VM's persistent disks keep it in {world.zone}"
     assert f"{disks}. With spread: prefer, it could be launched outside of its placement group" in message
     fake_aws.clear_rules()

@@ -225,7 +225,7 @@ def test_from_another_region(
     properties = {"ami": ami, **NOBLE}
     answer = cpi.call("create_stemcell", "/x/image", properties, {"tags": {"a": "b"}}, api_version=3)
     copy = answer.ok()
-    (parameters,) = story.sent("CopyImage")
+    (parameters,) = story.parameters_of("CopyImage")
     named = ("SourceImageId", "SourceRegion", "Encrypted")
     assert [parameters.get(name) for name in named] == [ami["us-west-2"], "us-west-2", None]
     (snapshot_id,) = world.state()["snapshots"]
@@ -234,7 +234,7 @@ def test_from_another_region(
     assert {"a": "b", **marks}.items() <= story.tags_of(copy).items()
     assert story.tags_of(snapshot_id) == {**story.tags_of(copy), "bosh_ami": copy}
     assert cpi.call("create_stemcell", "/x/image", properties).ok() == copy
-    assert len(story.sent("CopyImage")) == 1
+    assert len(story.parameters_of("CopyImage")) == 1
     assert cpi.call("delete_stemcell", copy).ok() is None
     assert world.state() == world.empty
     others: Any = fake_aws.client("ec2", "us-west-2")
@@ -279,7 +279,7 @@ def test_within_minutes(story: Story, world: World, fake_aws: FakeAws) -> None:
     properties = {"ami": {"us-east-1": world.image_id}, "encrypted": True}
     answer = cpi.call("create_stemcell", "/image", properties)
     answer.ok()
-    (copying,) = story.sent("CopyImage")
+    (copying,) = story.parameters_of("CopyImage")
     assert copying["SnapshotCopyCompletionDurationMinutes"] == "15"
     waiting = "Waiting for the copy for up to 240 minutes: its 15 minutes begin when earlier"
     assert answer.stderr.count(waiting) == 1

@@ -69,7 +69,7 @@ def test_settings(story: Story, heavy: Heavy, world: World, fake_aws: FakeAws) -
         share_with=[int(OTHER), ORGANIZATION, UNIT, OTHER],
     ).ok()
     assert fake_aws.actions()[-3:] == ["CreateTags", "EnableImageDeprecation", "ModifyImageAttribute"]
-    (registering,) = story.sent("RegisterImage")
+    (registering,) = story.parameters_of("RegisterImage")
     assert [registering[name] for name in ("ImdsSupport", "TpmSupport", "BootMode")] == [V2, V2, "uefi"]
     image = described(world, ami_id)
     assert image["DeprecationTime"] == at.replace("Z", ".000Z")
@@ -117,7 +117,7 @@ def test_copy(story: Story, cpi: Cpi, world: World) -> None:
     image = described(world, ami_id)
     assert image["LaunchPermissions"] == [{"UserId": OTHER}, {"OrganizationalUnitArn": UNIT}]
     assert image["DeprecationTime"] == in_years(1).replace("Z", ".000Z")
-    assert (len(story.sent("CopyImage")), world.state()["images"]) == (1, [ami_id])
+    assert (len(story.parameters_of("CopyImage")), world.state()["images"]) == (1, [ami_id])
     assert described(world, world.image_id)["LaunchPermissions"] == []
 
 
@@ -140,7 +140,7 @@ def test_refused(story: Story, heavy: Heavy, given: dict[str, Any], message: str
     """A setting that is impossible is refused before the first call, by its name."""
     answer = heavy.create(**dated(given))
     assert message in answer.error["message"]
-    assert story.refused(answer, answer.error["message"]) == []
+    assert story.check_refusal(answer, answer.error["message"]) == []
 
 
 @pytest.mark.parametrize(
@@ -156,7 +156,7 @@ def test_light(
     """The AMI of a light stemcell is somebody else's: settings for it are refused, not ignored."""
     light = {"ami": {"us-east-1": world.image_id}, **given}
     answer = story.cpi_with(stemcell=stemcell).call("create_stemcell", "/x/image", light)
-    assert story.refused(answer, f"{named} {EXISTS}") == []
+    assert story.check_refusal(answer, f"{named} {EXISTS}") == []
 
 
 def test_unknown_account(story: Story, heavy: Heavy, fake_aws: FakeAws) -> None:

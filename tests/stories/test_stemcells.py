@@ -56,7 +56,7 @@ def test_encrypted_copy(story: Story, world: World, fake_aws: FakeAws) -> None:
     copy = answer.ok()
     before, after = ["DescribeImages"] * 2, ["DescribeImages"] * 2
     assert fake_aws.actions() == [*before, "CopyImage", *after, "CreateTags"]
-    (parameters,) = story.sent("CopyImage")
+    (parameters,) = story.parameters_of("CopyImage")
     assert {name: parameters[name] for name in ("Name", "SourceImageId", "SourceRegion")} == {
         "Name": f"Copied from SourceAMI {world.image_id}",
         "SourceImageId": world.image_id,
@@ -73,7 +73,7 @@ def test_encrypted_copy(story: Story, world: World, fake_aws: FakeAws) -> None:
     assert (snapshot["Encrypted"], snapshot["KmsKeyId"]) == (True, KEY)
 
     assert cpi.call("create_stemcell", "/x/image", properties).ok() == copy
-    assert len(story.sent("CopyImage")) == 1
+    assert len(story.parameters_of("CopyImage")) == 1
 
     fake_aws.forget_calls()
     assert cpi.call("delete_stemcell", copy).ok() is None

@@ -60,7 +60,7 @@ def networks(subnets: list[str]) -> dict[str, Any]:
 @pytest.fixture
 def tried(story: Story) -> Tried:
     """Return a function that reads the launches: type and subnet of each."""
-    return lambda: [(call["InstanceType"], call[SUBNET]) for call in story.sent("RunInstances")]
+    return lambda: [(call["InstanceType"], call[SUBNET]) for call in story.parameters_of("RunInstances")]
 
 
 def test_next_subnet(
@@ -70,7 +70,7 @@ def test_next_subnet(
     held = fill(subnets[0])
     answer = story.create_vm(networks=networks)
     vm_cid, shown = answer.ok()
-    first, second = story.sent("RunInstances")
+    first, second = story.parameters_of("RunInstances")
     differing = {name for name in first.keys() | second.keys() if first.get(name) != second.get(name)}
     assert differing == {SUBNET, "ClientToken"}
     (nic,) = world.instance(vm_cid)["NetworkInterfaces"]

@@ -65,7 +65,7 @@ def test_vm(story: Story, tagging: Cpi, world: World, *, is_several: bool) -> No
 def test_spot_vm(story: Story, tagging: Cpi) -> None:
     """The launch of a spot VM tags its request, too."""
     story.create_vm({"spot_bid_price": 0.05}, executable=tagging).ok()
-    (launch,) = story.sent("RunInstances")
+    (launch,) = story.parameters_of("RunInstances")
     kinds = {value for name, value in launch.items() if name.endswith("ResourceType")}
     assert kinds == {"instance", "volume", "network-interface", "spot-instances-request"}
 

@@ -65,7 +65,7 @@ def test_holder_that_can_not_be_looked_up(
     story: Story, networks: Callable[..., dict[str, Any]], fake_aws: FakeAws
 ) -> None:
     """If the holder of the address can't be looked up, EC2's refusal is the error."""
-    story.vm(PrivateIpAddress=ADDRESS)
+    story.lay_vm(PrivateIpAddress=ADDRESS)
     where = {"Filter.2.Name": "addresses.private-ip-address"}
     fake_aws.rule(action="DescribeNetworkInterfaces", where=where, drop="before")
     message = story.create_vm(networks=networks()).error["message"]
@@ -75,7 +75,7 @@ def test_holder_that_can_not_be_looked_up(
 
 def test_vm_that_stays(story: Story, networks: Callable[..., dict[str, Any]], world: World) -> None:
     """For an address of a running VM the call fails at once; the error names interface and VM."""
-    holder = story.vm(PrivateIpAddress=ADDRESS)
+    holder = story.lay_vm(PrivateIpAddress=ADDRESS)
     (nic,) = world.instance(holder)["NetworkInterfaces"]
     before = world.state()
     error = story.create_vm(networks=networks()).error
@@ -124,7 +124,7 @@ def test_vm_that_leaves(
     is_several: bool,
 ) -> None:
     """The call waits for the address of a terminating VM, or of one that EC2 does not know any more."""
-    holder = story.vm(PrivateIpAddress=ADDRESS)
+    holder = story.lay_vm(PrivateIpAddress=ADDRESS)
     asked = {"InstanceId.1": holder}
     shown = {"error": UNKNOWN} if is_several else {"replace": [SHUTTING_DOWN]}
     fake_aws.rule(action="DescribeInstances", where=asked, hold=True, **shown)
@@ -240,7 +240,7 @@ def test_next_type_waits_anew(story: Story, fake_aws: FakeAws) -> None:
     fake_aws.rule(action="RunInstances", nth=MAX_UNHELD + 1, error=short)
     fake_aws.rule(action="RunInstances", nth=MAX_UNHELD + 2, times=MAX_UNHELD, error=IN_USE)
     story.create_vm({"instance_type_fallbacks": ["t3.small"]}).ok()
-    tried = [each["InstanceType"] for each in story.sent("RunInstances")]
+    tried = [each["InstanceType"] for each in story.parameters_of("RunInstances")]
     assert tried == ["t3.micro"] * (MAX_UNHELD + 1) + ["t3.small"] * (MAX_UNHELD + 1)
 
 

@@ -199,7 +199,7 @@ def test_fast_path_that_does_not_look(story: Story, group: str) -> None:
         f"Target group '{group}' has target type ip: with aws.fast_path_delete, set "
         "aws.deregister_on_delete too, so that delete_vm deregisters the VM's address"
     )
-    story.refused(story.create_vm({"lb_target_groups": ["ips"]}, executable=cpi), why)
+    story.check_refusal(story.create_vm({"lb_target_groups": ["ips"]}, executable=cpi), why)
     story.create_vm({"lb_target_groups": ["web-tcp"]}, executable=cpi).ok()
 
 
@@ -211,7 +211,10 @@ def test_drained(story: Story, group: str, traffic: Traffic, fake_aws: FakeAws, 
     fake_aws.forget_calls()
     cpi = story.cpi_with(deregister_on_delete=True, fast_path_delete=is_fast)
     assert cpi.call("delete_vm", vm_cid, stemcell=2).ok() is None
-    left = {(each["Targets.member.1.Id"], each["Targets.member.1.Port"]) for each in story.sent(DEREGISTER)}
+    left = {
+        (each["Targets.member.1.Id"], each["Targets.member.1.Port"])
+        for each in story.parameters_of(DEREGISTER)
+    }
     assert left == {(ADDRESS, "8080"), (vm_cid, "8443")}
     called = fake_aws.actions()
     assert called.count(DEREGISTER) == 2
@@ -448,7 +451,7 @@ def test_swept(cpi: Cpi, vm_cid: str, traffic: Traffic, fake_aws: FakeAws) -> No
 def test_group_of_another_region(story: Story) -> None:
     """A target group in another region is refused without asking for it."""
     message = f"Target group '{FOREIGN}' is in region 'eu-west-1', but the VM is in 'us-east-1'"
-    assert "DescribeTargetGroups" not in story.refused(
+    assert "DescribeTargetGroups" not in story.check_refusal(
         story.create_vm({"lb_target_groups": [FOREIGN]}), message
     )
 
@@ -457,4 +460,4 @@ def test_too_many_tags(story: Story, group: str) -> None:
     """The tags that record targets count towards EC2's limit."""
     tags = {f"tag-{number}": "" for number in range(48)}
     message = "EC2 allows 50 tags, but there are 51, with those of aws.tags, env.bosh.tags and the CPI itself"
-    story.refused(story.create_vm({"lb_target_groups": [group], "tags": tags}), message)
+    story.check_refusal(story.create_vm({"lb_target_groups": [group], "tags": tags}), message)

@@ -95,7 +95,7 @@ def test_elastic_ip_of_another_vm(
     story: Story, traffic: Traffic, nics: Callable[[str], list[str]], world: World, fake_aws: FakeAws
 ) -> None:
     """An elastic IP is moved from the VM that has it, as soon as EC2 accepts the new VM."""
-    (holder,) = nics(story.vm())
+    (holder,) = nics(story.lay_vm())
     world.ec2.associate_address(AllocationId=traffic.allocation_id, NetworkInterfaceId=holder)
     fake_aws.refuse("AssociateAddress", "IncorrectInstanceState", "The instance is not running.", nth=1)
     networks = {"private": story.network("10.0.1.10"), "public": {"type": "vip", "ip": traffic.public_ip}}
@@ -142,5 +142,5 @@ def test_elastic_ip_that_is_not_to_be_had(story: Story, ip: str | None, message:
     answer = story.create_vm(
         networks={"private": story.network("10.0.1.10"), "public": {"type": "vip", "ip": ip}}
     )
-    assert bool(story.refused(answer, message)) is bool(ip)
+    assert bool(story.check_refusal(answer, message)) is bool(ip)
     assert not ip or "Allocate it in region us-east-1" in answer.error["message"]

@@ -52,4 +52,4 @@ def test_unknown_type(story: Story, fake_aws: FakeAws) -> None:
 def test_failing_question(story: Story, fake_aws: FakeAws) -> None:
     """Another refusal of the question ends the call before anything is made."""
     fake_aws.refuse(ASKING, "AuthFailure", "Wrong key.", 401)
-    story.refused(story.create_vm(), f"{ASKING} failed with AuthFailure: Wrong key.")
+    story.check_refusal(story.create_vm(), f"{ASKING} failed with AuthFailure: Wrong key.")

@@ -20,7 +20,7 @@ LATE = {"code": "InvalidParameterValue", "message": "Not now.", "status": 400}
 @pytest.fixture
 def theirs(story: Story, world: World) -> str:
     """Return the interface of another VM."""
-    return nic_of(world, story.vm())
+    return nic_of(world, story.lay_vm())
 
 
 def nic_of(world: World, vm_cid: str) -> str:
@@ -53,7 +53,7 @@ def test_address_of_another(
     answer = story.create_vm(**exposed, executable=story.cpi_with(max_retries=0))
     assert "AssociateAddress" in answer.error["message"]
     assert traffic.state() == {**traffic.empty, "associations": [theirs]}
-    assert story.sent("AssociateAddress")[-1]["PrivateIpAddress"] == held["PrivateIpAddress"]
+    assert story.parameters_of("AssociateAddress")[-1]["PrivateIpAddress"] == held["PrivateIpAddress"]
 
 
 @pytest.mark.parametrize("is_refused", [False, True])

@@ -43,7 +43,7 @@ def test_instance(story: Story, world: World, fake_aws: FakeAws) -> None:
 
 def test_reading(story: Story, fake_aws: FakeAws) -> None:
     """A call that reads is retried, as after a fault; in the end it is an error that a retry may spare."""
-    disk_cid = story.disk()
+    disk_cid = story.lay_disk()
     garble(fake_aws, "DescribeVolumes")
     answer = cpi_that_logs_all(fake_aws).call("has_disk", disk_cid)
     assert (answer.error["type"], answer.error["ok_to_retry"]) == ("Bosh::Clouds::CloudError", True)
@@ -129,7 +129,7 @@ READS = [
 @pytest.mark.parametrize(("element", "text", "lacking"), READS)
 def test_element(story: Story, cpi: Cpi, fake_aws: FakeAws, element: str, text: str, lacking: str) -> None:
     """So is an element that has no value of its kind, that is there twice or missing, which is then named."""
-    disk_cid = story.disk()
+    disk_cid = story.lay_disk()
     fake_aws.rule(action="DescribeVolumes", replace=[[element, text]])
     error = cpi.call("has_disk", disk_cid).error
     assert (error["type"], error["ok_to_retry"]) == ("Bosh::Clouds::CloudError", True)
@@ -143,7 +143,7 @@ def test_once(
     story: Story, cpi: Cpi, world: World, fake_aws: FakeAws, method: str, element: str, change: str
 ) -> None:
     """If it is so in one answer only, the method does not fail, and changes nothing on its word."""
-    vm_cid = story.vm()
+    vm_cid = story.lay_vm()
     fake_aws.rule(action="DescribeInstances", nth=1, replace=[[rf"<({element})>.*?</{element}>", change]])
     assert cpi.call(method, vm_cid).ok() is (True if method == "has_vm" else None)
     assert world.state()["instances"] == ([vm_cid] if method == "has_vm" else [])

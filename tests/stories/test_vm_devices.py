@@ -145,5 +145,5 @@ def test_root_disk_below_the_stemcell(story: Story) -> None:
     """A VM's own root disk that is smaller than the stemcell's is refused before EC2 launches anything."""
     message = "root_disk.size is 1024 MiB, but the stemcell's disk has 5 GiB"
     answer = story.create_vm({"root_disk": {"size": 1024}})
-    story.refused(answer, message, "give at least 5120 MiB, or remove size")
+    story.check_refusal(answer, message, "give at least 5120 MiB, or remove size")
     story.create_vm({"root_disk": {"size": 4097}}).ok()

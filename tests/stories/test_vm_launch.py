@@ -12,7 +12,7 @@ def test_defaults(story: Story, world: World) -> None:
     options = {"http_tokens": "required", "http_put_response_hop_limit": "2", "instance_metadata_tags": None}
     cpi = story.cpi_with(default_iam_instance_profile=world.instance_profile, metadata_options=options)
     vm_cid = story.create_vm({"tenancy": "default"}, executable=cpi).ok()[0]
-    (parameters,) = story.sent("RunInstances")
+    (parameters,) = story.parameters_of("RunInstances")
     assert parameters["ImageId"] == world.image_id
     assert parameters["KeyName"] == world.key_name
     assert below(parameters, "IamInstanceProfile") == {"Name": world.instance_profile}
@@ -30,7 +30,7 @@ def test_new_profile(story: Story, fake_aws: FakeAws, world: World) -> None:
     fake_aws.client("iam").create_instance_profile(InstanceProfileName="new")
     vm_cid = story.create_vm({"iam_instance_profile": "new"}).ok()[0]
     assert world.instance(vm_cid)["IamInstanceProfile"]["Arn"].endswith("/new")
-    launches = story.sent("RunInstances")
+    launches = story.parameters_of("RunInstances")
     assert (len(launches), len({each["ClientToken"] for each in launches})) == (3, 1)
 
 
@@ -50,7 +50,7 @@ def test_own_properties(story: Story, world: World) -> None:
         "metadata_options": {"http_tokens": "optional", "http_protocol_ipv_6": "enabled"},
     }
     vm_cid = story.create_vm(properties, executable=cpi).ok()[0]
-    (parameters,) = story.sent("RunInstances")
+    (parameters,) = story.parameters_of("RunInstances")
     assert below(parameters, "MetadataOptions") == {
         "HttpTokens": "optional",
         "HttpEndpoint": "enabled",
@@ -69,7 +69,7 @@ def test_own_properties(story: Story, world: World) -> None:
 def test_no_key(story: Story) -> None:
     """Without a key, a profile and options there is nothing about them in the launch."""
     story.create_vm(executable=story.cpi_with(default_key_name=None)).ok()
-    (parameters,) = story.sent("RunInstances")
+    (parameters,) = story.parameters_of("RunInstances")
     names = {name.split(".")[0] for name in parameters}
     assert names.isdisjoint({"KeyName", "IamInstanceProfile", "MetadataOptions"})
 
@@ -103,7 +103,7 @@ def test_tags(story: Story, origin: dict[str, str], world: World) -> None:
 
 def test_hinted_disks(story: Story, world: World, fake_aws: FakeAws) -> None:
     """Subnet, VM and hinted disks must be in one zone; a disk that is unknown is DiskNotFound."""
-    here, there = story.disk(), story.disk(world.other_zone)
+    here, there = story.lay_disk(), story.lay_disk(world.other_zone)
     wrong = "can't use multiple availability zones: subnet in us-east-1a, VM in us-east-1{}"
     apart = story.create_vm({"availability_zone": world.other_zone})
     assert apart.error == story.failure("CloudError", wrong.format("b"))
@@ -126,13 +126,13 @@ def test_settings_too_large(story: Story) -> None:
     assert "16384" in message
     size = next(int(word) for word in message.split() if word.startswith("18"))
     assert 18_000 < size < 19_000
-    assert "DescribeSubnets" in story.refused(answer, message)
+    assert "DescribeSubnets" in story.check_refusal(answer, message)
 
 
 def test_unknown_image(story: Story) -> None:
     """An AMI that is unknown is named without the mark of light stemcells, with the region and the remedy."""
     unknown = story.create_vm(stemcell_cid="ami-0123456789abcdef0 light")
-    story.refused(unknown, "could not find AMI 'ami-0123456789abcdef0'")
+    story.check_refusal(unknown, "could not find AMI 'ami-0123456789abcdef0'")
     assert unknown.error["message"].endswith(
         ". It does not exist in region us-east-1, or its owner does not share it with this account: "
         "upload the stemcell again (bosh upload-stemcell --fix), or correct aws.region"

@@ -22,7 +22,7 @@ def state(code: int, name: str) -> list[str]:
 
 def test_delete_vm(story: Story, cpi: Cpi, world: World, fake_aws: FakeAws) -> None:
     """The VM ends with its own volumes and interfaces, its persistent disk stays; it is waited for."""
-    vm_cid, disk_cid = story.vm(), story.disk()
+    vm_cid, disk_cid = story.lay_vm(), story.lay_disk()
     world.ec2.attach_volume(InstanceId=vm_cid, VolumeId=disk_cid, Device="/dev/sdf")
     fake_aws.rule(action="DescribeInstances", nth=1, replace=[state(32, "shutting-down")])
     fake_aws.forget_calls()
@@ -37,7 +37,7 @@ def test_delete_vm(story: Story, cpi: Cpi, world: World, fake_aws: FakeAws) -> N
 
 def test_delete_vm_on_the_fast_path(story: Story, fake_aws: FakeAws) -> None:
     """The fast path terminates, tags, and does not wait."""
-    vm_cid = story.vm()
+    vm_cid = story.lay_vm()
     assert story.cpi_with(fast_path_delete=True).call("delete_vm", vm_cid, stemcell=2).ok() is None
     assert fake_aws.actions() == ["TerminateInstances", "CreateTags"]
     assert story.tags_of(vm_cid) == {**AGENT, "Name": "to be deleted"}
@@ -63,7 +63,7 @@ def test_unknown_vm(story: Story, cpi: Cpi, method: str, vm_cid: str, more: list
 )
 def test_terminated_vm(story: Story, cpi: Cpi, world: World, method: str, more: list[Any]) -> None:
     """EC2 shows a terminated instance for a while. For BOSH there is no such VM, and nothing tags it."""
-    vm_cid = story.vm()
+    vm_cid = story.lay_vm()
     world.ec2.terminate_instances(InstanceIds=[vm_cid])
     assert cpi.call(method, vm_cid, *more).error == story.failure("VMNotFound", f"VM `{vm_cid}' not found")
     assert story.tags_of(vm_cid) == AGENT
@@ -72,7 +72,7 @@ def test_terminated_vm(story: Story, cpi: Cpi, world: World, method: str, more: 
 
 def test_has_vm(story: Story, cpi: Cpi, world: World) -> None:
     """A VM is there until it is terminated; an id that is unknown or malformed is not."""
-    vm_cid = story.vm()
+    vm_cid = story.lay_vm()
     world.ec2.stop_instances(InstanceIds=[vm_cid])
     assert cpi.call("has_vm", vm_cid).ok() is True
     assert cpi.call("has_vm", UNKNOWN).ok() is False
@@ -99,7 +99,7 @@ def test_reboot_vm(
     is_stopped: bool,
 ) -> None:
     """A running VM is rebooted, one that is stopped is started, as soon as it is stopped."""
-    vm_cid = story.vm()
+    vm_cid = story.lay_vm()
     if is_stopped:
         world.ec2.stop_instances(InstanceIds=[vm_cid])
     if rules:
@@ -113,7 +113,7 @@ def test_reboot_vm(
 
 def test_start_without_capacity(story: Story, cpi: Cpi, world: World, fake_aws: FakeAws) -> None:
     """A VM starts with its own type only, so a fallback needs a new VM."""
-    vm_cid = story.vm()
+    vm_cid = story.lay_vm()
     world.ec2.stop_instances(InstanceIds=[vm_cid])
     fake_aws.refuse("StartInstances", "InsufficientInstanceCapacity", "No capacity.", 500)
     error = cpi.call("reboot_vm", vm_cid).error
@@ -141,7 +141,7 @@ def test_set_vm_metadata(
     expected: dict[str, str],
 ) -> None:
     """The VM and all its volumes are tagged in one call; without tags there is no call."""
-    vm_cid = story.vm()
+    vm_cid = story.lay_vm()
     assert cpi.call("set_vm_metadata", vm_cid, metadata).ok() is None
     assert fake_aws.actions().count("CreateTags") == (1 if expected else 0)
     devices = world.instance(vm_cid)["BlockDeviceMappings"]
@@ -152,7 +152,7 @@ def test_set_vm_metadata(
 
 def test_tag_limit(story: Story, cpi: Cpi, world: World, fake_aws: FakeAws) -> None:
     """A tag limit is logged; whatever has not reached it is tagged all the same."""
-    vm_cid = story.vm()
+    vm_cid = story.lay_vm()
     fake_aws.rule(action="CreateTags", where={"ResourceId.1": vm_cid}, error=LIMIT)
     answer = cpi.call("set_vm_metadata", vm_cid, {"a": "b"})
     assert answer.ok() is None
@@ -167,7 +167,7 @@ def test_tag_limit(story: Story, cpi: Cpi, world: World, fake_aws: FakeAws) -> N
 
 def test_get_disks(story: Story, cpi: Cpi, world: World) -> None:
     """All EBS volumes of a VM are its disks."""
-    vm_cid, disk_cid = story.vm(), story.disk()
+    vm_cid, disk_cid = story.lay_vm(), story.lay_disk()
     world.ec2.attach_volume(InstanceId=vm_cid, VolumeId=disk_cid, Device="/dev/sdf")
     found = cpi.call("get_disks", vm_cid).ok()
     assert disk_cid in found

@@ -56,7 +56,7 @@ def test_primary_ipv6(story: Story) -> None:
     assert story.inline()["PrimaryIpv6"] == "true"
     networks = {"one": story.network("10.0.2.10", 1), "six": story.network("2001:db8::11")}
     story.create_vm({"primary_ipv6": True}, networks, agent_id="agent-2").ok()
-    calls = story.sent("CreateNetworkInterface")
+    calls = story.parameters_of("CreateNetworkInterface")
     assert [call.get("EnablePrimaryIpv6") for call in calls] == [None, "true"]
 
 
@@ -80,7 +80,7 @@ def test_several_interfaces(story: Story, origin: dict[str, str], world: World) 
             for key, value in call.items()
             if key in {"SubnetId", "SecurityGroupId.1"} or "ress" in key
         }
-        for call in story.sent("CreateNetworkInterface")
+        for call in story.parameters_of("CreateNetworkInterface")
     ]
     common = {"SecurityGroupId.1": world.groups["web"]}
     first, second, _ = world.subnet_ids
@@ -136,7 +136,7 @@ def test_networks_in_two_zones(story: Story, world: World) -> None:
     """Networks in two zones are named before anything is made."""
     answer = story.create_vm(networks={"a": story.network("10.0.1.10"), "b": story.network("10.0.3.10", 2)})
     said = "All nic groups must be in the same availability zone. Found subnets in zones: "
-    story.refused(answer, f"{said}us-east-1a, us-east-1b")
+    story.check_refusal(answer, f"{said}us-east-1a, us-east-1b")
     assert f"'{world.subnet_ids[2]}' is in us-east-1b" in answer.error["message"]
 
 
@@ -210,7 +210,7 @@ def test_one_address_twice(story: Story) -> None:
     """An address of two groups needs no call to refuse."""
     networks = {"one": story.network("10.0.1.10"), "odd": story.network("10.0.1.10")}
     message = "Addresses of nic group 'one' and 'odd' overlap: 10.0.1.10 and 10.0.1.10"
-    assert story.refused(story.create_vm(networks=networks), message) == []
+    assert story.check_refusal(story.create_vm(networks=networks), message) == []
 
 
 @pytest.mark.parametrize(
@@ -244,7 +244,7 @@ def test_security_groups(
 def test_security_groups_that_are_not_clear(story: Story, fake_aws: FakeAws, world: World) -> None:
     """A group that is unknown, or not the only one of its name, is named; so is there being none."""
     unknown = story.create_vm({"security_groups": ["bosh", "nosuch"]})
-    asked = story.refused(unknown, "Security group not found with name 'nosuch'")
+    asked = story.check_refusal(unknown, "Security group not found with name 'nosuch'")
     assert asked.count("DescribeSecurityGroups") == 1
     assert f". The subnet's VPC {world.vpc_id} has none of that name: correct" in unknown.error["message"]
     rename = ["<groupName>web</groupName>", "<groupName>bosh</groupName>"]
@@ -255,4 +255,6 @@ def test_security_groups_that_are_not_clear(story: Story, fake_aws: FakeAws, wor
     found = said.removeprefix("Found multiple matching security groups with name 'bosh': ")
     assert sorted(found.split(", ")) == sorted(world.groups.values())
     missing = story.create_vm(executable=story.cpi_with(default_security_groups=[]))
-    story.refused(missing, "Missing security groups", "Set security_groups", "aws.default_security_groups")
+    story.check_refusal(
+        missing, "Missing security groups", "Set security_groups", "aws.default_security_groups"
+    )

@@ -122,7 +122,7 @@ def test_options(
     world.ec2.create_placement_group(GroupName="apart", Strategy="partition", PartitionCount=7)
     answer = story.create_vm(json.loads(json.dumps(properties).replace(HOST, host_id)))
     answer.ok()
-    (parameters,) = story.sent("RunInstances")
+    (parameters,) = story.parameters_of("RunInstances")
     given = {name: value for name, value in parameters.items() if name.partition(".")[0] not in CONSTANT}
     shown = {name: value.replace(host_id, HOST) for name, value in given.items()}
     assert shown == {"Placement.AvailabilityZone": world.zone, **expected}
@@ -148,13 +148,13 @@ def test_properties_at_rest(
 ) -> None:
     """Properties that ask for nothing change nothing, also when they are null, and cost no call."""
     story.create_vm().ok()
-    (plain,), asked = story.sent("RunInstances"), set(fake_aws.actions())
+    (plain,), asked = story.parameters_of("RunInstances"), set(fake_aws.actions())
     world.ec2.terminate_instances(InstanceIds=world.state()["instances"])
     fake_aws.forget_calls()
     answer = story.create_vm(properties, agent_id="agent-2")
     answer.ok()
     assert set(fake_aws.actions()) == asked
-    (parameters,) = story.sent("RunInstances")
+    (parameters,) = story.parameters_of("RunInstances")
     assert {name for name in parameters if parameters[name] != plain.get(name)} <= {
         "ClientToken",
         "UserData",
@@ -177,12 +177,12 @@ def test_traffic(story: Story, world: World, *, is_several: bool) -> None:
     assert ["Association" in nic for nic in nics] == [True, False][: len(networks)]
     assert [nic["SourceDestCheck"] for nic in nics] == [False] * len(networks)
     ids = [nic["NetworkInterfaceId"] for nic in nics]
-    changes = story.sent("ModifyNetworkInterfaceAttribute")
+    changes = story.parameters_of("ModifyNetworkInterfaceAttribute")
     unchecked = [call["NetworkInterfaceId"] for call in changes if "SourceDestCheck.Value" in call]
     published = [call["NetworkInterfaceId"] for call in changes if "AssociatePublicIpAddress" in call]
     assert unchecked == (ids if is_several else [])
     assert published == (ids[:1] if is_several else [])
-    assert len(story.sent("ModifyInstanceAttribute")) == (0 if is_several else 1)
+    assert len(story.parameters_of("ModifyInstanceAttribute")) == (0 if is_several else 1)
 
 
 def test_unknown_properties(story: Story) -> None:

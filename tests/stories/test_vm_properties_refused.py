@@ -34,7 +34,7 @@ def test_contradictions(
 ) -> None:
     """Wrong, missing and contradicting properties are named without asking AWS; so says `cpi check`."""
     answer = story.create_vm(properties)
-    assert story.refused(answer) == []
+    assert story.check_refusal(answer) == []
     if (message := answer.error["message"]).startswith("Invalid"):
         assert f": cloud_properties.{blamed.replace('/', '.')}: " in message
     whole = changed(right(world), VM_TYPE, {"instance_type": "t3.micro", **properties})
@@ -49,7 +49,7 @@ def test_options_of_a_network(
     (name,) = options
     whole = changed(right(world), (*SUBNET, "cloud_properties", name), options[name])
     answer = story.create_vm(networks=network_of(whole))
-    assert story.refused(answer, f"networks.default.cloud_properties.{blamed.replace('/', '.')}") == []
+    assert story.check_refusal(answer, f"networks.default.cloud_properties.{blamed.replace('/', '.')}") == []
     check_both(answer, checked(cpi, whole, "--offline"), f"{AT_SUBNET}/{blamed}", words)
 
 
@@ -59,7 +59,7 @@ def test_defaults(story: Story, world: World, aws: dict[str, Any], blamed: str, 
     cpi = story.cpi_with(**aws)
     answer = story.create_vm(executable=cpi)
     place = f"aws.{blamed.replace('/', '.')}"
-    assert story.refused(answer, place) == []
+    assert story.check_refusal(answer, place) == []
     check_both(answer, checked(cpi, right(world), "--offline"), place, words)
 
 
@@ -90,7 +90,7 @@ def test_wrong_types(story: Story, fake_aws: FakeAws) -> None:
 def test_architecture(story: Story, world: World) -> None:
     """A type that can't run the stemcell's AMI is named with both architectures, a fallback too."""
     answer = story.create_vm({"instance_type_fallbacks": ["t4g.micro"]})
-    story.refused(answer, f"AMI '{world.image_id}' is for x86_64", "'t4g.micro' runs arm64")
+    story.check_refusal(answer, f"AMI '{world.image_id}' is for x86_64", "'t4g.micro' runs arm64")
 
 
 @pytest.mark.parametrize(
@@ -123,7 +123,9 @@ def test_disabled_image(story: Story, world: World, fake_aws: FakeAws) -> None:
     """A disabled AMI is named as that, with what can be done."""
     world.ec2.disable_image(ImageId=world.image_id)
     fake_aws.forget_calls()
-    story.refused(story.create_vm(), f"AMI '{world.image_id}' is disabled", "bosh upload-stemcell --fix")
+    story.check_refusal(
+        story.create_vm(), f"AMI '{world.image_id}' is disabled", "bosh upload-stemcell --fix"
+    )
 
 
 def test_partition_that_a_type_lacks(story: Story, fake_aws: FakeAws) -> None:
@@ -131,7 +133,7 @@ def test_partition_that_a_type_lacks(story: Story, fake_aws: FakeAws) -> None:
     fake_aws.rule(action="DescribeInstanceTypes", replace=[["<item>partition</item>", ""]])
     answer = story.create_vm({"placement_group": "apart", "placement_partition": 1})
     fake_aws.clear_rules()
-    story.refused(answer, "placement_partition", "'t3.micro' that does not support it")
+    story.check_refusal(answer, "placement_partition", "'t3.micro' that does not support it")
 
 
 @pytest.mark.usefixtures("ipv6")
@@ -139,14 +141,14 @@ def test_type_without_ipv6(story: Story) -> None:
     """A primary IPv6 address is refused for a type without IPv6."""
     networks = {"one": story.network("2001:db8::10")}
     answer = story.create_vm({"instance_type": "m3.medium", "primary_ipv6": True}, networks)
-    story.refused(answer, "primary_ipv6", "'m3.medium' that does not support it")
+    story.check_refusal(answer, "primary_ipv6", "'m3.medium' that does not support it")
 
 
 def test_options_of_the_built_in_table(story: Story) -> None:
     """The built-in table does not know which types support an option: then EC2 decides."""
     cpi = story.cpi_with(enable_describe_instance_types=False)
     story.create_vm({"enclave": True}, executable=cpi).ok()
-    (call,) = story.sent("RunInstances")
+    (call,) = story.parameters_of("RunInstances")
     assert call["EnclaveOptions.Enabled"] == "true"
 
 
@@ -156,7 +158,7 @@ def test_what_does_not_fit(
 ) -> None:
     """What a type, a fallback or a disk can't do is refused with the property to change; so says check."""
     answer = story.create_vm(properties)
-    story.refused(answer)
+    story.check_refusal(answer)
     whole = changed(right(world), VM_TYPE, {"instance_type": "t3.micro", **properties})
     found = checked(cpi, whole, "--stemcell", world.image_id)
     check_both(answer, found, f"{AT_TYPE}/{blamed}", words)
@@ -177,5 +179,5 @@ def test_hibernation_of_an_encrypted_stemcell(story: Story, world: World) -> Non
     copy = {"Name": "copy", "SourceImageId": world.image_id, "SourceRegion": "us-east-1", "Encrypted": True}
     stemcell = world.ec2.copy_image(**copy)["ImageId"]
     story.create_vm({"hibernation": True, "root_disk": {"size": 6144}}, stemcell_cid=stemcell).ok()
-    (call,) = story.sent("RunInstances")
+    (call,) = story.parameters_of("RunInstances")
     assert call["HibernationOptions.Configured"] == "true"

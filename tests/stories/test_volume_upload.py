@@ -49,7 +49,7 @@ def test_by_volume(story: Story, own_vm: OwnVm, fake_aws: FakeAws, made: ListRes
     (snapshot_id,) = made()["snapshots"]
     assert made() == {"images": [ami_id], "snapshots": [snapshot_id]}
     (creating,), (attaching,), (detaching,) = map(
-        story.sent, ("CreateVolume", "AttachVolume", "DetachVolume")
+        story.parameters_of, ("CreateVolume", "AttachVolume", "DetachVolume")
     )
     assert beside(creating, "TagSpecification") == {
         "Size": "3",
@@ -60,8 +60,8 @@ def test_by_volume(story: Story, own_vm: OwnVm, fake_aws: FakeAws, made: ListRes
     volume_id = attaching["VolumeId"]
     assert beside(attaching) == {"VolumeId": volume_id, "InstanceId": own_vm.vm_cid, "Device": "/dev/sdf"}
     assert beside(detaching) == {"VolumeId": volume_id, "InstanceId": own_vm.vm_cid, "Force": "true"}
-    assert story.sent("CreateSnapshot")[0]["Description"] == TITLE
-    (registering,) = story.sent("RegisterImage")
+    assert story.parameters_of("CreateSnapshot")[0]["Description"] == TITLE
+    (registering,) = story.parameters_of("RegisterImage")
     assert registering["BlockDeviceMapping.1.Ebs.SnapshotId"] == snapshot_id
     tags = {"distro": "noble", "n": "1", "bosh_director_uuid": DIRECTOR_UUID}
     tags["bosh_stemcell"] = story.tags_of(ami_id)["bosh_stemcell"]
@@ -102,7 +102,7 @@ def test_by_itself(story: Story, own_vm: OwnVm, fake_aws: FakeAws, made: ListRes
 def test_encrypted(story: Story, own_vm: OwnVm, world: World) -> None:
     """The volume is encrypted, and so the snapshot; RegisterImage has no encryption."""
     ami_id = own_vm.create(encrypted=True, kms_key_arn=KEY).ok()
-    (creating,), (registering,) = story.sent("CreateVolume"), story.sent("RegisterImage")
+    (creating,), (registering,) = story.parameters_of("CreateVolume"), story.parameters_of("RegisterImage")
     assert (creating["Encrypted"], creating["KmsKeyId"]) == ("true", KEY)
     assert [name for name in registering if "Encrypted" in name] == []
     (image,) = world.ec2.describe_images(ImageIds=[ami_id])["Images"]

@@ -62,7 +62,7 @@ def arguments(story: Story, world: World) -> Callable[[str], list[Any]]:
             "create_disk": [1024, {}, None],
             "create_network": [{"type": "manual", "cloud_properties": network}],
             "create_stemcell": ["/x/image", light],
-            "snapshot_disk": [story.disk(), {}],
+            "snapshot_disk": [story.lay_disk(), {}],
         }
         return written[method]
 

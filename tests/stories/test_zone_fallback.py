@@ -40,7 +40,9 @@ def own_zone_short(story: Story, world: World) -> str:
 @pytest.fixture
 def tried(story: Story) -> Callable[[], list[tuple[str, str, str]]]:
     """Return a function that reads the launches: type, zone and subnet of each."""
-    return lambda: [(call["InstanceType"], call[ZONE], call[SUBNET]) for call in story.sent("RunInstances")]
+    return lambda: [
+        (call["InstanceType"], call[ZONE], call[SUBNET]) for call in story.parameters_of("RunInstances")
+    ]
 
 
 def test_other_zone(
@@ -137,7 +139,9 @@ def test_full_zone_of_the_disks(
     """A VM with disks tries all types in their zone, and no other zone; the error says why."""
     zone = world.other_zone
     story.refuse_launch(SHORT, {ZONE: zone}, 500)
-    error = story.create_vm(TYPES, networks=networks, disks=[story.disk(zone), story.disk(zone)]).error
+    error = story.create_vm(
+        TYPES, networks=networks, disks=[story.lay_disk(zone), story.lay_disk(zone)]
+    ).error
     assert (error["type"], error["ok_to_retry"]) == ("Bosh::Clouds::VMCreationFailed", True)
     assert [(kind, zone) for kind, zone, _ in tried()] == [(FIRST, zone), (SECOND, zone)]
     assert error["message"].endswith(f". The VM's persistent disks keep it in {zone}")
@@ -150,7 +154,7 @@ def test_disks_elsewhere(
     """Disks in a zone without a subnet of the network, or in several zones, are refused."""
     if not is_apart:
         networks["any"]["cloud_properties"]["subnet_fallbacks"] = [world.subnet_ids[1]]
-    disks = [story.disk(world.other_zone), story.disk(world.zone if is_apart else world.other_zone)]
+    disks = [story.lay_disk(world.other_zone), story.lay_disk(world.zone if is_apart else world.other_zone)]
     zones = [world.other_zone, world.zone if is_apart else world.other_zone]
     volumes = ", ".join(f"'{cid}' is in {zone}" for cid, zone in zip(disks, zones, strict=True))
     message = (
@@ -170,4 +174,4 @@ def test_no_fallbacks(story: Story) -> None:
         "zone_fallback needs subnet_fallbacks: network 'private' has none. Give the VM a dynamic network "
         "whose subnet_fallbacks are in other zones, or remove zone_fallback"
     )
-    story.refused(story.create_vm(ANYWHERE), message)
+    story.check_refusal(story.create_vm(ANYWHERE), message)
