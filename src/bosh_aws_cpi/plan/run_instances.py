@@ -90,6 +90,7 @@ def arguments(
         tagged.append("spot-instances-request")
     credit = properties.credit_specification if option.of_type.is_burstable else None
     weighting = properties.bandwidth_weighting
+    weighting = None if weighting == "default" else weighting  # which all types have
     optional = {
         "KeyName": spec.key_name,
         "IamInstanceProfile": spec.iam_instance_profile and {"Name": spec.iam_instance_profile},
@@ -100,9 +101,7 @@ def arguments(
         "CreditSpecification": credit and credit.ec2_names,
         "EnclaveOptions": properties.enclave and {"Enabled": True},
         "HibernationOptions": properties.hibernation and {"Configured": True},
-        "NetworkPerformanceOptions": weighting != "default"
-        and weighting
-        and {"BandwidthWeighting": weighting},
+        "NetworkPerformanceOptions": weighting and {"BandwidthWeighting": weighting},
         "LaunchTemplate": spec.template and spec.template.argument,
     }
     optimized = {} if properties.ebs_optimized is None else {"EbsOptimized": properties.ebs_optimized}

@@ -98,7 +98,7 @@ class Asker:
     def __init__(self, config: AwsConfig, *, again: str = "", keys_accepted: bool = False) -> None:
         self._config = config
         self._again = again
-        self._answered = {""} if keys_accepted else set()
+        self._answered = {""} if keys_accepted else set()  # services; "" stands for an earlier one
         self._silent: dict[tuple[str, bool], tuple[str, str]] = {}
         self.not_checked: list[Finding] = []
         """What AWS did not answer, and why."""

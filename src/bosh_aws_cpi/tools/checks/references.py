@@ -5,7 +5,7 @@ from typing import Final
 
 from bosh_aws_cpi.log import nearest
 from bosh_aws_cpi.tools.checks.bosh_models import LISTS
-from bosh_aws_cpi.tools.checks.bosh_rules import hashes, name_of, text_of
+from bosh_aws_cpi.tools.checks.bosh_rules import BOSH_CLI, DIRECTOR, hashes, name_of, text_of
 from bosh_aws_cpi.tools.checks.cloud_config import Files
 from bosh_aws_cpi.tools.checks.documents import Node
 from bosh_aws_cpi.tools.findings import Finding, Severity
@@ -47,7 +47,9 @@ def unknown_names(files: Files) -> Iterator[Finding]:
     if files.manifest is not None and (stemcells := hashes(files.manifest.root.get("stemcells"))):
         known["stemcells"] = {text_of(each.get("alias")) or name_of(each) for each in stemcells}
         given += [(group, "stemcells", "stemcell") for group in files.groups]
-    by = "bosh create-env refuses it" if files.is_for_create_env else "BOSH refuses the deployment"
+    source, by = DIRECTOR, "BOSH refuses the deployment"
+    if files.is_for_create_env:
+        source, by = BOSH_CLI, f"{BOSH_CLI} refuses it"
     for node, section, key in given:
         for name in names_in(node.get(key)) if section not in files.open_lists else ():
             if (text := text_of(name)) and text not in known[section]:
@@ -57,4 +59,4 @@ def unknown_names(files: Files) -> Iterator[Finding]:
                 near = nearest(text, known[section])
                 meant = f" (did you mean {near}?)" if near else ""
                 what = f"no {kind.removesuffix('s')} '{text}' in {where}{meant}: {by}"
-                yield Finding(Severity.NOT_CHECKED, what, "", name.place, "Director")
+                yield Finding(Severity.NOT_CHECKED, what, "", name.place, source)

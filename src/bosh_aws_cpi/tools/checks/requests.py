@@ -26,12 +26,13 @@ from bosh_aws_cpi.properties.vm import REQUIRED, VmProperties
 from bosh_aws_cpi.records import EMPTY, Entity, Record
 from bosh_aws_cpi.tools.checks.addresses import delegated_prefix, range_of, ranges_of
 from bosh_aws_cpi.tools.checks.bosh_models import VmResources
-from bosh_aws_cpi.tools.checks.bosh_rules import hashes, keys_of, name_of, text_of
+from bosh_aws_cpi.tools.checks.bosh_rules import DIRECTOR, hashes, keys_of, name_of, text_of
 from bosh_aws_cpi.tools.checks.cloud_config import Files, type_of, zones_of
 from bosh_aws_cpi.tools.checks.documents import VARIABLE, Node
 from bosh_aws_cpi.tools.checks.references import names_in
 from bosh_aws_cpi.tools.findings import Finding, Place, Severity
 
+AWS: Final = "AWS"
 Networks = Mapping[str, tuple[Json, Node]]
 """By name: the network that create_vm gets, and the entry with its cloud properties."""
 ZONE: Final = "availability_zone"
@@ -40,9 +41,6 @@ _OF_NETWORKS: Final = frozenset(
     | {"advertised_routes", "elbs", "lb_target_groups"}
 )
 """Properties that can be judged only with known networks: the things must be in the networks' VPC."""
-
-
-AWS: Final = "AWS"
 
 
 class Refusal(Record):
@@ -165,11 +163,13 @@ class Request(Entity):
         if key.startswith("aws."):
             return Place(key)
         node = self.node_of(key)
-        if key == "tags" and (node is None or len(_quoted(self.tags, text)) > len(_quoted(node, text))):
+        if key == "tags" and (
+            node is None or len(_quoted_values(self.tags, text)) > len(_quoted_values(node, text))
+        ):
             node = self.tags
         if key == "tags" and node is None:
             return Place("aws.tags")
-        named = _quoted(node, text)
+        named = _quoted_values(node, text)
         return (named[0] if len(named) == 1 else node if node is not None else self._absent(key, text)).place
 
     def _absent(self, key: str, text: str) -> Node:
@@ -203,7 +203,7 @@ def _route(key: str) -> list[str | int]:
     return [int(each) if each.isdecimal() else each for each in key.split(".")]
 
 
-def _quoted(node: Node | None, text: str) -> list[Node]:
+def _quoted_values(node: Node | None, text: str) -> list[Node]:
     """The values in a list or hash that a text quotes, or whose keys it quotes."""
     entries = node.entries() if node is not None and isinstance(node.value, list | dict) else []
     inner = [value for each in entries for value in (each.entries() or [each])]
@@ -258,7 +258,7 @@ def missing_subnets(files: Files) -> Iterator[Finding]:
                 if az is not None and not any(_serves(subnet, az) for subnet in subnets):
                     what = f"network '{name_of(network)}' has no subnet in az '{name_of(az)}'"
                     text = f"{what}: BOSH refuses the deployment"
-                    yield Finding(Severity.NOT_CHECKED, text, "", entry.place, "Director")
+                    yield Finding(Severity.NOT_CHECKED, text, "", entry.place, DIRECTOR)
 
 
 def _of_user(files: Files, node: Node) -> Iterator[Request]:

@@ -330,6 +330,7 @@ def test_configuration_of_create_env(
     found = check(changed(yaml.safe_load(CREATE_ENV), route, value))
     assert "hunter7" not in str(found)
     assert [each[:2] for each in found][:1] == ([(severity, path)] if severity else [])
+    assert "Director" not in {each.source for each in found}
     follow = [each.text for each in found[1:]]
     known = ("ecurity groups", "security_groups", "Ignored: aws.kms_key_arn")
     assert all(any(words in each for words in known) for each in follow), follow
