@@ -1,7 +1,7 @@
 """`cpi check CONFIG_PATH FILE…`: checks a cloud config before a deployment; read-only."""
 
 import argparse
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import Final
 
 from bosh_aws_cpi import log
@@ -16,6 +16,7 @@ from bosh_aws_cpi.plan import vm_sizes
 from bosh_aws_cpi.plan.vm_sizes import VmSize
 from bosh_aws_cpi.tools import command
 from bosh_aws_cpi.tools.checks import account_findings, file_findings, property_values, references, requests
+from bosh_aws_cpi.tools.checks.addresses import ADDRESSES
 from bosh_aws_cpi.tools.checks.bosh_models import LISTS, BoshCloudConfig, BoshHash, Manifest, keys_in
 from bosh_aws_cpi.tools.checks.bosh_rules import SIMILAR, likeness
 from bosh_aws_cpi.tools.checks.cloud_config import Files
@@ -184,13 +185,27 @@ def findings(
     ]
     places = (each.place for each in of_files if each.severity is Severity.ERROR)
     wrong = {place.identity for place in places if place is not None and _is_value(files, place)}
+    of_requests = [each for each in trial.findings() if each.where not in wrong]  # the first alone
+    of_account = [*account_findings.findings(files, account)] if not account.is_offline else []
+    failing = [each.place for each in of_account if each.severity is Severity.ERROR and each.place]
+    subnets = {(each.file, *each.route[:-1]) for each in failing if each.route[-1:] == ("range",)}
     found = [
-        *of_files,
-        *(each for each in trial.findings() if each.where not in wrong),  # the first alone
-        *(account_findings.findings(files, account) if not account.is_offline else ()),
+        *(each for each in of_files if not _is_in_range(each.place, subnets)),
+        *of_requests,
+        *of_account,
         *account.not_checked(),
     ]
     yield from (file_findings.adjust(files, each) for each in found)
+
+
+def _is_in_range(place: Place | None, subnets: Collection[tuple[object, ...]]) -> bool:
+    """Whether a place is one of the addresses of subnets, by their files and routes, whose range is wrong."""
+    *subnet, key = (place.file, *place.route[:_TO_ADDRESSES]) if place is not None else ("",)
+    return tuple(subnet) in subnets and key in ADDRESSES
+
+
+_TO_ADDRESSES: Final = len(("networks", 0, "subnets", 0, "range"))
+"""How many keys lead to a subnet's addresses."""
 
 
 def _is_value(files: Files, place: Place) -> bool:

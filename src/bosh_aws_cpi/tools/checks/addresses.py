@@ -22,7 +22,8 @@ _SINGLE: Final = {4: "32", 6: "128"}
 """The prefixes of single addresses, by version of IP."""
 NO_RANGE: Final = "a managed subnet has neither range nor prefix, so the Director can't give addresses"
 """What the Director only refuses of a network that it uses."""
-_ADDRESSES: Final = ("gateway", "reserved", "static")
+ADDRESSES: Final = ("range", "gateway", "reserved", "static")
+"""What a manual network's subnet has of addresses in it."""
 _FORMS: Final = {
     "range": "a range of several addresses in CIDR notation",
     "gateway": "one address",
@@ -103,7 +104,7 @@ def findings(files: Files) -> Iterator[Finding]:
             each.severity is not Severity.ERROR for each in gateway
         )
         is_single = text_of(subnet.get("prefix")) in {"", _SINGLE[whole.version]}
-        is_known = not any(subnet.at(key).has_variables for key in _ADDRESSES)
+        is_known = not any(subnet.at(key).has_variables for key in ADDRESSES)
         if not files.is_for_create_env and not is_managed and is_single and is_known:
             yield from _kept(subnet.get("static"), whole, Severity.WARNING, "Give them to no instance")
             yield from _given_by_bosh(subnet, whole) if is_right else ()
