@@ -89,8 +89,10 @@ class Stage:
     def strays(self) -> set[str]:
         """List what `cpi sweep` finds once nothing is pending: EBS has ended snapshots that nobody writes."""
         images = self.ec2.describe_images(Owners=["self"])["Images"]
+        subnets = self.ec2.describe_subnets()["Subnets"]
         for _ in range(2):  # the first look may see the first state
             self.ec2.describe_images(ImageIds=[each["ImageId"] for each in images])
+            self.ec2.describe_subnets(SubnetIds=[each["SubnetId"] for each in subnets])
         self.fake_aws.rule(action="DescribeSnapshots", replace=[["<status>pending<", "<status>error<"]])
         answer = self._cpi.run("sweep", "--director", DIRECTOR_UUID, "--older-than", "0", "--json")
         return {stray["id"] for stray in answer.document["strays"]}
