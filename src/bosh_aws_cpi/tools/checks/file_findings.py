@@ -81,12 +81,12 @@ def _of_configuration(files: Files) -> Iterator[Finding]:
     """What is wrong in the configuration's hashes of cloud properties; methods refuse other keys of disks."""
     aws = files.aws
     stemcell = aws.stemcell.overrides
-    others: Any = dict.fromkeys(
-        sorted(Stemcell.rows.keys() - kind_of(stemcell).model_fields.keys()), (Any, None)
-    )
+    kind = kind_of(stemcell)
+    # What only the configuration has is no cloud property, and no mistake.
+    more: Any = {key: (Any, None) for key in sorted(Stemcell.rows) if key not in kind.model_fields}
     hashes: list[tuple[type[Properties], Json, str]] = [
         (MetadataOptions, MetadataOptions.renamed(aws.metadata_options), "aws.metadata_options"),
-        (create_model("Stemcell", __base__=kind_of(stemcell), **others), stemcell, "aws.stemcell"),
+        (create_model("Stemcell", __base__=kind, **more), stemcell, "aws.stemcell"),
     ]
     for model, key in _DEFAULTS.items():
         known = {name: each for name, each in getattr(aws, key).items() if name in model.model_fields}

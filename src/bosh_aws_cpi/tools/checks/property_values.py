@@ -38,6 +38,7 @@ from bosh_aws_cpi.tools.findings import Finding, Place, Severity
 _ALIKE: Final = 0.75
 """The least likeness of a mistyped name in AWS and the right one."""
 _DISK_SIZES: Final = ("size", "disk_size", "persistent_disk", "ephemeral_disk_size", "disk")
+_RAISED: Final = "If AWS has raised the limit since, ignore this"
 _LEAST_MIB: Final = {**dict.fromkeys(_DISK_SIZES, 512), "ram": 128}
 """A smaller number is more likely meant in GiB: EBS has no volume below 1 GiB, EC2 no VM below 512 MiB."""
 _ID: Final = re.compile(rf"({'|'.join(NOUNS)})-(?:[0-9a-f]{{8}}(?<!-20\d{{6}})|[0-9a-f]{{17}})")
@@ -135,8 +136,7 @@ def _of_number(node: Node, key: str, around: Node) -> Iterator[Finding]:
     limits = limits_of(name if isinstance(name, str) else "")
     if key != "ram" and number > limits.most_gib * MIB_PER_GIB:
         what = f"{number} MiB are more than EBS's limit of {AS_OF} for this type, {limits.most_gib} GiB"
-        remedy = "Give the size in MiB. If AWS has raised the limit since, ignore this"
-        yield refusal(node, what, remedy, "AWS")
+        yield refusal(node, what, f"Give the size in MiB. {_RAISED}", "AWS")
     elif 0 < number < _LEAST_MIB[key]:
         what = f"{number} MiB are less than AWS's smallest size; perhaps GiB were meant"
         yield _warning(node, what, f"For {number} GiB, give {number * MIB_PER_GIB}")
@@ -146,11 +146,11 @@ def _of_iops(node: Node, around: Node) -> Iterator[Finding]:
     """More iops than any disk of the type, or of an unknown type, can have."""
     kind = around.get("type")
     name = kind.value if kind is not None and isinstance(kind.value, str) else ""
-    of_types = [VOLUME_TYPES[name]] if name in VOLUME_TYPES else VOLUME_TYPES.values()
-    most = max(each.most_iops for each in of_types)
+    known = {name: VOLUME_TYPES[name]} if name in VOLUME_TYPES else VOLUME_TYPES
+    most, which = max(each.most_iops for each in known.values()), name if name in known else "any type"
     if isinstance(node.value, int) and not isinstance(node.value, bool) and 0 < most < node.value:
-        what = f"{node.value} iops are more than EBS's limit of {AS_OF} for this type, {most}"
-        yield refusal(node, what, "If AWS has raised the limit since, ignore this", "AWS")
+        what = f"{node.value} iops are more than EBS's limit of {AS_OF} for {which}, {most}"
+        yield refusal(node, what, _RAISED, "AWS")
 
 
 def _warning(node: Node, what: str, remedy: str) -> Finding:
