@@ -1,4 +1,4 @@
-"""The registry for agent settings outside user_data: three kinds that methods need not distinguish."""
+"""The registry for agent settings outside user_data: three kinds, which only create_vm tells apart."""
 
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -37,7 +37,7 @@ class NoRegistry:
 
 
 class DisabledRegistry(NoRegistry):
-    """The registry of stemcells that need one, when none is configured: each method checks it first.
+    """The registry of stemcells that need one, when none is configured: methods that need it check it first.
 
     A missing registry must not make a deletion fail, so `delete` does nothing.
     """
