@@ -1,6 +1,6 @@
 """What is wrong with the files themselves: their form, single values, addresses, the configuration. Pure."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache
 from typing import Any, Final
 
@@ -44,13 +44,15 @@ def findings(files: Files, *, is_offline: bool) -> Iterator[Finding]:
         files: The files.
         is_offline: Whether AWS is not asked which instance types there are.
     """
+    of_documents: list[Finding] = []
     for document in files.all:
-        yield from _repeated(document)
-        yield from _of_document(files, document, is_offline=is_offline)
+        of_documents += _repeated(document)
+        of_documents += _of_document(files, document, is_offline=is_offline)
+    yield from of_documents
     yield from _of_configuration(files)
     yield from configuration.of_message_bus(files)
     yield from _of_others(files)
-    yield from addresses.unreadable_addresses(files)
+    yield from _elsewhere(of_documents, addresses.unreadable_addresses(files))
     yield from addresses.findings(files)
     for node in files.users:
         yield from requests.sized_properties(files, node)[1]
@@ -66,7 +68,13 @@ def _of_document(files: Files, document: Document, *, is_offline: bool) -> Itera
     around = hashes_in(((document.root, model),), files.others)
     of_values = property_values.findings(around, files.aws.region, is_offline=is_offline)
     yield from of_form
-    yield from (each for each in of_values if each.place not in {wrong.place for wrong in of_form})
+    yield from _elsewhere(of_form, of_values)
+
+
+def _elsewhere(known: Iterable[Finding], further: Iterable[Finding]) -> Iterator[Finding]:
+    """The further findings at places of which nothing is known yet: one mistake is one finding."""
+    places = {each.place for each in known}
+    return (each for each in further if each.place not in places)
 
 
 def _repeated(document: Document) -> Iterator[Finding]:

@@ -27,6 +27,8 @@ IN_SUBNET = f"{AT_SUBNET}/cloud_properties"
 IN_LARGE_DISK = "disk_types/large/cloud_properties"
 FAST: dict[str, Any] = {"name": "large", "disk_size": 2_048_000}
 IOPS = f"{IN_LARGE_DISK}/iops"
+OF_VPC = {"name": "a", "az": "z1", "range": "10.0.9.0", "cloud_properties": {"vpc_id": "vpc-1"}}
+NEW_SUBNET = {"name": "more", "managed": True, "subnets": [OF_VPC]}
 WITHOUT_GATEWAY = {
     "range": "10.0.0.0/24",
     "azs": ["z1", "z2", "z3"],
@@ -78,9 +80,11 @@ def resources(**sizes: int) -> dict[str, Any]:
         ("error", (*SUBNET, "range"), "10.0.0.1/32", f"{AT_SUBNET}/range"),
         ("error", (*SUBNET, "range"), "10.0.0.0-10.0.0.255", f"{AT_SUBNET}/range"),
         ("error", (*SUBNET, "dns"), ["10.0.0.2, 8.8.8.8"], f"{AT_SUBNET}/dns/0"),
+        ("error", (*SUBNET, "dns"), "10.0.0.2, 8.8.8.8", f"{AT_SUBNET}/dns"),
         ("error", (*SUBNET, "dns"), ["8.8.8.8", "10.0.0.0/24"], f"{AT_SUBNET}/dns/1"),
         ("error", (*SUBNET, "reserved"), ["10.0.0.0-10.0.0.9", "10.0.1.9"], f"{AT_SUBNET}/reserved/1"),
         ("error", (*SUBNET, "reserved"), ["10.0.0.0-10.0.0.9", "10.0.0.x"], f"{AT_SUBNET}/reserved/1"),
+        ("error", ("networks", 2), NEW_SUBNET, "networks/more/subnets/a/range"),
         # compilation VMs without a type
         ("error", ("compilation", "vm_type"), GONE, "compilation"),
         ("error", (*OF_SUBNET, "security_groups"), {"a": 1}, f"{IN_SUBNET}/security_groups"),
