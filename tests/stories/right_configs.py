@@ -80,6 +80,7 @@ vm_extensions:
 disk_types: [{name: fast, disk_size: 102400, cloud_properties: {type: io2, iops: 10_000}}]
 networks:
 - name: default
+  managed: false
   subnets:
   - az: z1
     range: 10.0.16.0/20

@@ -161,7 +161,7 @@ def _offers(vm: VmProperties, account: Account, types: Collection[str], aws: Aws
         yield Refusal(Problem(key, text, (ZONE,)), severity, AWS)
 
 
-_FEW: Final = 10
+_FEW_ADDRESSES: Final = 10
 """With fewer free addresses, a subnet gets a note."""
 _RAISE: Final = "Ask AWS to raise the quota (Service Quotas, Amazon EC2)"
 _SWAP: Final = "create-swap-delete"
@@ -219,7 +219,7 @@ def _of_subnet(entry: Node, node: Node, facts: Subnet) -> Iterator[Finding]:
     if what := placement.ipv6_only_problem(facts):
         remedy = "If VMs don't answer, use a dual-stack subnet"
         yield Finding(Severity.WARNING, what, remedy, node.place, "AWS")
-    if facts.free < _FEW and facts.range:
+    if facts.free < _FEW_ADDRESSES and facts.range:
         what = f"subnet '{facts.subnet_id}' has only {facts.free} free IPv4 addresses"
         yield Finding(Severity.NOTE, what, "Use a larger subnet", node.place, "AWS")
     wanted = range_of(entry.value.get("range"))

@@ -10,7 +10,7 @@ from typing import Final
 from bosh_aws_cpi.model import KEPT_FIRST
 from bosh_aws_cpi.properties.network import DELEGATED_LENGTHS
 from bosh_aws_cpi.tools.checks.bosh_rules import BOSH_CLI, DIRECTOR, hashes, name_of, refusal, text_of
-from bosh_aws_cpi.tools.checks.cloud_config import Files, type_of
+from bosh_aws_cpi.tools.checks.cloud_config import Files, is_managed, type_of
 from bosh_aws_cpi.tools.checks.documents import Node
 from bosh_aws_cpi.tools.findings import Finding, Severity
 
@@ -91,8 +91,8 @@ def findings(files: Files) -> Iterator[Finding]:
     for network, subnet in files.subnets:
         if type_of(network) != "manual":
             continue
-        whole, is_managed = range_of(text_of(subnet.get("range"))), bool(network.value.get("managed"))
-        if is_managed and not subnet.value.get("range") and not subnet.value.get("prefix"):
+        whole = range_of(text_of(subnet.get("range")))
+        if is_managed(network) and not subnet.value.get("range") and not subnet.value.get("prefix"):
             yield refusal(subnet, NO_RANGE, "Add prefix: 32")
         if not files.is_for_create_env:
             yield from _prefix(subnet, whole)
@@ -105,7 +105,7 @@ def findings(files: Files) -> Iterator[Finding]:
         )
         is_single = text_of(subnet.get("prefix")) in {"", _SINGLE[whole.version]}
         is_known = not any(subnet.at(key).has_variables for key in ADDRESSES)
-        if not files.is_for_create_env and not is_managed and is_single and is_known:
+        if not files.is_for_create_env and not is_managed(network) and is_single and is_known:
             yield from _kept(subnet.get("static"), whole, Severity.WARNING, "Give them to no instance")
             yield from _given_by_bosh(subnet, whole) if is_right else ()
         for group in files.groups:

@@ -32,7 +32,7 @@ from bosh_aws_cpi.tools.findings import Finding, Place, Severity
 
 Hashes = tuple[tuple[Node, type[Properties]], ...]
 """A hash and the model that reads it, behind those around it, from the outermost on."""
-_FEW: Final = 2
+_MAX_PLACES: Final = 2
 """If a key may belong in more places than this, none is proposed."""
 _SMALL: Final = 6
 """If a hash has more keys than this, they are not listed."""
@@ -185,7 +185,7 @@ def _best_match(around: Hashes, entry: Node) -> tuple[float, str, str]:
     found: dict[tuple[float, str], list[str]] = {}
     for likely, key, place in _proposals(around, entry):
         found.setdefault((likely, key), []).append(place)
-    few = {meant: places for meant, places in found.items() if len(places) <= _FEW}
+    few = {meant: places for meant, places in found.items() if len(places) <= _MAX_PLACES}
     (likely, key), places = max(few.items(), default=((0.0, ""), [""]))
     named = f", as {key}" if key != entry.route[-1] else ""
     where = f"It belongs {' or '.join(places)}{named}" if places[0] else f"Did you mean {key}?"

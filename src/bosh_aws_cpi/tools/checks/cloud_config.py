@@ -158,3 +158,8 @@ def type_of(network: Node) -> str:
     """A network's type; empty when it isn't known."""
     kind = network.get("type")
     return text_of(kind) if kind is not None else "manual"
+
+
+def is_managed(network: Node) -> bool:
+    """Whether the CPI creates a network's subnets; so it does for any value that is true in Ruby."""
+    return type_of(network) == "manual" and bool(network.value.get("managed"))

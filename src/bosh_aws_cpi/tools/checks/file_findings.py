@@ -158,7 +158,7 @@ def _unused(files: Files) -> frozenset[tuple[object, ...]]:
     azs_of = [(user, _names(user, "azs")) for user in files.users]
     own = [user for user, azs in azs_of if not azs or not azs <= others]
     found: set[tuple[object, ...]] = set()
-    for section in references.KEYS if files.manifest is not None else _OF_ANY if others else ():
+    for section in references.NAMING_KEYS if files.manifest is not None else _OF_ANY if others else ():
         names = {name for user in own for name in _names(user, section)}
         if "" not in names and names <= {*map(name_of, files.lists[section])}:
             unused = (each for each in files.lists[section] if name_of(each) not in names)
@@ -168,4 +168,8 @@ def _unused(files: Files) -> frozenset[tuple[object, ...]]:
 
 def _names(user: Node, section: str) -> set[str]:
     """The entries of a section that a user names; "" stands for one that is not known."""
-    return {text_of(name) for key in references.KEYS[section] for name in references.names_in(user.get(key))}
+    return {
+        text_of(name)
+        for key in references.NAMING_KEYS[section]
+        for name in references.names_in(user.get(key))
+    }

@@ -35,7 +35,7 @@ from bosh_aws_cpi.tools.checks.bosh_rules import (
 from bosh_aws_cpi.tools.checks.documents import Document, Node, variables_in
 from bosh_aws_cpi.tools.findings import Finding, Place, Severity
 
-_ALIKE: Final = 0.75
+_NEAR_NAME: Final = 0.75
 """The least likeness of a mistyped name in AWS and the right one."""
 _DISK_SIZES: Final = ("size", "disk_size", "persistent_disk", "ephemeral_disk_size", "disk")
 _RAISED: Final = "If AWS has raised the limit since, ignore this"
@@ -192,12 +192,12 @@ def _is_type(name: str) -> bool:
 @cache
 def near_type(name: str) -> str:
     """The remedy for an unknown instance type: the nearest one; empty if none is near."""
-    return did_you_mean(name, type_table.names(), _ALIKE)
+    return did_you_mean(name, type_table.names(), _NEAR_NAME)
 
 
 def near_existing(name: str, there: Collection[str]) -> str:
     """The remedy for a name that nothing in the account has: the nearest one that something has."""
-    return did_you_mean(name, there, _ALIKE) or "Create it, or correct its name"
+    return did_you_mean(name, there, _NEAR_NAME) or "Create it, or correct its name"
 
 
 def name_in_arn(text: str) -> str:

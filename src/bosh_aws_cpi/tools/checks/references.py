@@ -10,7 +10,7 @@ from bosh_aws_cpi.tools.checks.cloud_config import Files
 from bosh_aws_cpi.tools.checks.documents import Node
 from bosh_aws_cpi.tools.findings import Finding, Severity
 
-KEYS: Final = {
+NAMING_KEYS: Final = {
     "vm_types": ("vm_type",),
     "vm_extensions": ("vm_extensions",),
     "disk_types": ("persistent_disk_type", "persistent_disks"),
@@ -38,10 +38,10 @@ def names_in(node: Node | None) -> Iterator[Node]:
 def unknown_names(files: Files) -> Iterator[Finding]:
     """The names that nothing has: what they stand for is not tried."""
     known = {section: {*map(name_of, files.lists[section])} for section in LISTS}
-    named = _OF_CREATE_ENV if files.is_for_create_env else KEYS
+    named = _OF_CREATE_ENV if files.is_for_create_env else NAMING_KEYS
     given = [(user, section, key) for user in files.users for section in named for key in named[section]]
     if known["azs"]:
-        given += [(subnet, "azs", key) for _, subnet in files.subnets for key in KEYS["azs"]]
+        given += [(subnet, "azs", key) for _, subnet in files.subnets for key in NAMING_KEYS["azs"]]
     if files.is_for_create_env:
         given += [(pool, "networks", "network") for pool in files.lists["vm_types"]]
     if files.manifest is not None and (stemcells := hashes(files.manifest.root.get("stemcells"))):

@@ -27,7 +27,7 @@ from bosh_aws_cpi.records import EMPTY, Entity, Record
 from bosh_aws_cpi.tools.checks.addresses import delegated_prefix, range_of, ranges_of
 from bosh_aws_cpi.tools.checks.bosh_models import VmResources
 from bosh_aws_cpi.tools.checks.bosh_rules import DIRECTOR, hashes, keys_of, name_of, text_of
-from bosh_aws_cpi.tools.checks.cloud_config import Files, type_of, zones_of
+from bosh_aws_cpi.tools.checks.cloud_config import Files, is_managed, type_of, zones_of
 from bosh_aws_cpi.tools.checks.documents import VARIABLE, Node
 from bosh_aws_cpi.tools.checks.references import names_in
 from bosh_aws_cpi.tools.findings import Finding, Place, Severity
@@ -350,7 +350,7 @@ def _network(
         return None
     if kind == "manual" and is_chosen_later:
         address = address or _any_address(subnet, index)
-    if network.get("managed") is not None and kind == "manual":  # create_network returns these
+    if is_managed(network):  # create_network returns these
         groups = subnet.get("cloud_properties", "security_groups")
         given = {"subnet": VARIABLE, **({"security_groups": groups.value} if groups is not None else {})}
     group = entry.get("nic_group")
@@ -455,7 +455,7 @@ def _is_alone(subnet: Node) -> bool:
 
 def _of_managed(files: Files) -> Iterator[Request]:
     for network, subnet in files.subnets:
-        if network.get("managed") is not None and type_of(network) == "manual":
+        if is_managed(network):
             keys = ("range", "gateway", "netmask_bits")
             document = {key: node.value for key in keys if (node := subnet.get(key)) is not None}
             yield Request(
