@@ -14,7 +14,7 @@ from pydantic.fields import FieldInfo
 
 from bosh_aws_cpi.config.aws_config import AwsConfig
 from bosh_aws_cpi.config.values import fill_region
-from bosh_aws_cpi.jsontext import Json
+from bosh_aws_cpi.jsontext import Json, is_integer
 from bosh_aws_cpi.model import MIB_PER_GIB
 from bosh_aws_cpi.plan import type_table
 from bosh_aws_cpi.plan.ebs import AS_OF, VOLUME_TYPES, limits_of
@@ -130,7 +130,7 @@ def _of_word(field: FieldInfo, key: str, node: Node) -> Iterator[Finding]:
 def _of_number(node: Node, key: str, around: Node) -> Iterator[Finding]:
     """A number of MiB that was meant in GiB, or is over the limit of the type, or of all types."""
     number, kind = node.value, around.get("type") or around.get("cloud_properties", "type")
-    if isinstance(number, bool) or not isinstance(number, int):
+    if not is_integer(number):
         return
     name = kind.value if kind is not None else EphemeralDisk().type
     limits = limits_of(name if isinstance(name, str) else "")
@@ -148,7 +148,7 @@ def _of_iops(node: Node, around: Node) -> Iterator[Finding]:
     name = kind.value if kind is not None and isinstance(kind.value, str) else ""
     known = {name: VOLUME_TYPES[name]} if name in VOLUME_TYPES else VOLUME_TYPES
     most, which = max(each.most_iops for each in known.values()), name if name in known else "any type"
-    if isinstance(node.value, int) and not isinstance(node.value, bool) and 0 < most < node.value:
+    if is_integer(node.value) and 0 < most < node.value:
         what = f"{node.value} iops are more than EBS's limit of {AS_OF} for {which}, {most}"
         yield refusal(node, what, _RAISED, "AWS")
 

@@ -10,6 +10,8 @@ from bosh_aws_cpi.tools.checks.cloud_config import Files
 from bosh_aws_cpi.tools.checks.documents import Node
 from bosh_aws_cpi.tools.findings import Finding, Severity
 
+REFUSES: Final = "BOSH refuses the deployment"
+"""Why a request is not tried."""
 NAMING_KEYS: Final = {
     "vm_types": ("vm_type",),
     "vm_extensions": ("vm_extensions",),
@@ -47,7 +49,7 @@ def unknown_names(files: Files) -> Iterator[Finding]:
     if files.manifest is not None and (stemcells := hashes(files.manifest.root.get("stemcells"))):
         known["stemcells"] = {text_of(each.get("alias")) or name_of(each) for each in stemcells}
         given += [(group, "stemcells", "stemcell") for group in files.groups]
-    source, by = DIRECTOR, "BOSH refuses the deployment"
+    source, by = DIRECTOR, REFUSES
     if files.is_for_create_env:
         source, by = BOSH_CLI, f"{BOSH_CLI} refuses it"
     for node, section, key in given:

@@ -29,7 +29,7 @@ from bosh_aws_cpi.tools.checks.bosh_models import VmResources
 from bosh_aws_cpi.tools.checks.bosh_rules import DIRECTOR, hashes, keys_of, name_of, text_of
 from bosh_aws_cpi.tools.checks.cloud_config import Files, is_managed, type_of, zones_of
 from bosh_aws_cpi.tools.checks.documents import VARIABLE, Node
-from bosh_aws_cpi.tools.checks.references import names_in
+from bosh_aws_cpi.tools.checks.references import REFUSES, names_in
 from bosh_aws_cpi.tools.findings import Finding, Place, Severity
 
 AWS: Final = "AWS"
@@ -252,13 +252,11 @@ def missing_subnets(files: Files) -> Iterator[Finding]:
     for user in files.users:
         azs, is_known = _azs(files, user)
         for entry, network in _networks_of(files, user) if is_known else ():
-            subnets = [subnet for each, subnet in files.subnets if each is network]
             is_whole = all(isinstance(each.value, dict) for each in network.at("subnets").entries())
-            for az in azs if subnets and is_whole else ():
-                if az is not None and not any(_serves(subnet, az) for subnet in subnets):
-                    what = f"network '{name_of(network)}' has no subnet in az '{name_of(az)}'"
-                    text = f"{what}: BOSH refuses the deployment"
-                    yield Finding(Severity.NOT_CHECKED, text, "", entry.place, DIRECTOR)
+            for az in azs if is_whole and _subnets_in(files, network, None) else ():
+                if az is not None and not _subnets_in(files, network, az):
+                    what = f"network '{name_of(network)}' has no subnet in az '{name_of(az)}': {REFUSES}"
+                    yield Finding(Severity.NOT_CHECKED, what, "", entry.place, DIRECTOR)
 
 
 def _of_user(files: Files, node: Node) -> Iterator[Request]:
@@ -316,11 +314,7 @@ def _networks_in(files: Files, networks: Sequence[tuple[Node, Node]], az: Node |
     """The networks of a VM, with each subnet that one of them has in an az."""
     choices = []
     for index, (entry, network) in enumerate(networks):
-        subnets = (
-            [network]
-            if type_of(network) == "vip"
-            else [subnet for each, subnet in files.subnets if each is network and _serves(subnet, az)]
-        )
+        subnets = [network] if type_of(network) == "vip" else _subnets_in(files, network, az)
         choices.append([_network(files, entry, network, subnet, index) for subnet in subnets])
     if not choices or not all(choices):
         yield {}
@@ -328,6 +322,11 @@ def _networks_in(files: Files, networks: Sequence[tuple[Node, Node]], az: Node |
     for number in range(max(map(len, choices))):
         chosen = (each[number % len(each)] for each in choices)
         yield {name: document for each in chosen if each is not None for name, document in [each]}
+
+
+def _subnets_in(files: Files, network: Node, az: Node | None) -> list[Node]:
+    """The subnets of a network that VMs of an az may be in; without an az, all of them."""
+    return [subnet for each, subnet in files.subnets if each is network and _serves(subnet, az)]
 
 
 def _serves(subnet: Node, az: Node | None) -> bool:
